@@ -74,12 +74,18 @@ int judge_busbw(const Results& results, const std::string& least, Terminal& term
   return exit_failed;
 }
 
-// By its first note.
-bool is_of_topo_import(const JsonValue& machine) {
-  const JsonValue* const notes = machine.find("notes");
-  return notes != nullptr && notes->is_array() && !notes->items().empty() &&
-         notes->items().front().is_string() &&
-         notes->items().front().string().starts_with("imported from ");
+// The machine of a file says itself what its links are.
+std::string why_no_other_network(const JsonValue& cluster, const std::string& network) {
+  const std::string says =
+      "--network chooses what joins presets and imported machines; the file's cluster says itself "
+      "what its links are";
+  if (cluster.find("devices") != nullptr)  // as topo import writes them, or whoever knows them
+    return fmt::format(
+        "{}. If topo import wrote it, choose it there: collsim topo import FILE --network {}; else "
+        "--set changes a link, such as --set cluster.network.link.bandwidth=400Gb/s",
+        says, network);
+  return fmt::format("{}, which --set changes, such as --set cluster.{}link.bandwidth=400Gb/s",
+                     says, cluster.find("inter") != nullptr ? "inter." : "");
 }
 
 // Makes the scenario that the options stand for.  Values remember the option they came from, so
@@ -102,7 +108,7 @@ class ScenarioMaker {
   }
 
   // --nodes and --network join machines of a file as they join presets.
-  void join(JsonValue& cluster, const JsonValue& machine) {
+  void join(JsonValue& cluster) {
     if (!cluster.is_object()) return;  // the loader says so
     const auto has = [&](const char* key) { return cluster.find(key) != nullptr; };
     if (options_.nodes && has("shape") && !has("nodes"))
@@ -110,15 +116,7 @@ class ScenarioMaker {
           "--nodes joins machines, but the file's cluster is a shape, which --set sizes, such as "
           "--set cluster.ranks=16");
     if (!options_.network.empty() && !has("preset") && !has("nccl_topo") && !has("topo_matrix"))
-      throw UsageError(
-          is_of_topo_import(machine)
-              ? fmt::format(
-                    "--network: what topo import wrote says what joins its machines; choose "
-                    "it there: collsim topo import FILE --network {}",
-                    options_.network)
-              : "--network chooses what joins presets and imported machines; the file's cluster "
-                "says itself what its links are, which --set changes, such as --set "
-                "cluster.network.link.bandwidth=400Gb/s");
+      throw UsageError(why_no_other_network(cluster, options_.network));
     if (!options_.network.empty() && has("fitted"))
       throw UsageError(
           "--network chooses another network, but the file's machine was fitted to logs of its "
@@ -420,7 +418,7 @@ int predict(PredictCommand options, Terminal& terminal) {
     const auto machine = read_machine_file(options.machine, sources, diagnostics);
     if (!machine) return show_mistakes(diagnostics, sources, terminal);
     put_machine(document, *machine);
-    ScenarioMaker(options, sources).join(*document.find("cluster"), *machine);
+    ScenarioMaker(options, sources).join(*document.find("cluster"));
   }
   RunHooks hooks;
   if (!options.min_busbw.empty())

@@ -308,10 +308,12 @@ TEST(Predict, JoinsMachinesOfAFile) {
   const std::string network = R"(, "network": {"link": {"bandwidth": "12GB/s"}}})";
   expect_contains(on(box + network, {"--nodes", "3"}), "3 nodes of 2 ranks");
   expect_contains(on(box + "}", {"--nodes", "3"}), "no network joins the 3 nodes");
-  expect_contains(on(box + network, {"--network", "efa"}), "its links are, which --set changes");
-  expect_contains(on(box + network + R"x(, "notes": ["imported from a.txt (nvidia-smi topo -m)"])x",
-                     {"--network", "efa"}),
-                  "choose it there: collsim topo import FILE --network efa");
+  const std::string refused = on(box + network, {"--network", "efa"});
+  expect_contains(refused, "choose it there: collsim topo import FILE --network efa;");
+  expect_contains(refused, "such as --set cluster.network.link.bandwidth=400Gb/s");
+  expect_contains(
+      on(R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}})", {"--network", "efa"}),
+      "its links are, which --set changes, such as --set cluster.link.bandwidth");
   expect_contains(on(R"({"preset": "p5", "nodes": 2, "fitted": {}})", {"--network", "efa"}),
                   "was fitted to logs of its own");
   expect_contains(
