@@ -99,6 +99,7 @@ std::string Comparable::description() const {
 
 Comparable comparable(const JsonValue& value, std::string_view path, Operation operation) {
   if (value.is_string()) return from_string(value.string(), path, operation);
+  if (const std::string* const file = file_read(value)) return from_string(*file, path, operation);
   if (value.is_number())
     return {.kind = Comparable::Kind::number,
             .number = value.number(),

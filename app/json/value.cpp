@@ -288,8 +288,16 @@ std::string to_pretty_json(const JsonValue& value, std::size_t width) {
   return Writer(2, width).write(value);
 }
 
+const std::string* file_read(const JsonValue& value) {
+  if (!value.is_object() || value.members().size() != 2 || value.find("rows") == nullptr)
+    return nullptr;
+  const JsonValue* const file = value.find("file");
+  return file != nullptr && file->is_string() ? &file->string() : nullptr;
+}
+
 std::string plain_text(const JsonValue& value) {
   if (value.is_string()) return value.string();
+  if (const std::string* const file = file_read(value)) return *file;
   if (value.is_object() && value.members().size() == 1 && value.members()[0].value.is_string())
     return value.members()[0].key + ":" + value.members()[0].value.string();
   return to_json(value, -1);

@@ -135,8 +135,11 @@ void forget_places(JsonValue& value);
 [[nodiscard]] std::string to_json(const JsonValue& value, int indent = 2);  // -1: on one line
 // Objects and arrays of plain values on one line where they fit; for people (--print-resolved).
 [[nodiscard]] std::string to_pretty_json(const JsonValue& value, std::size_t width = 100);
+// Of {"file": "a.csv", "rows": [...]}, a table that was read, the file; null: it is something else.
+[[nodiscard]] const std::string* file_read(const JsonValue& value);
 // A string without its quotes, anything else as JSON on one line: 64MiB, 16, [0,1].  An object with
-// one member that is a string goes without braces: msccl:ring.xml.
+// one member that is a string goes without braces: msccl:ring.xml; a table that was read by the
+// name of its file.
 [[nodiscard]] std::string plain_text(const JsonValue& value);
 // quoted(text) is "a \"b\"".  An object, so that a call with a std::string never means std::quoted.
 struct Quoted {

@@ -171,8 +171,13 @@ class LayerLoader {
   void load(JsonValue& name, const std::string& pointer) {
     // What is wrong with the table is said once.
     JsonValue rows = read(name, pointer).value_or(JsonValue::array({JsonValue::object()}));
-    rows.place = name.place;
-    name = std::move(rows);
+    const SourceRange place = name.place;
+    rows.place = place;
+    // What a sweep sets is told by the name of its file.
+    const bool swept = pointer.starts_with("/sweep/");
+    name = swept ? JsonValue::object({{"file", name.string()}, {"rows", std::move(rows)}})
+                 : std::move(rows);
+    name.place = place;
   }
 
   std::optional<JsonValue> read(const JsonValue& name, const std::string& pointer) {

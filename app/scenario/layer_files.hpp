@@ -10,9 +10,9 @@
 namespace collsim {
 
 // Puts the rows of a table in the place of its name: "layers": "resnet.csv" of a workload's model,
-// also in a sweep.  The first line of the file names the columns, as the keys of a layer, in any
-// order; each further one is a layer, an empty cell is as though not written, and lines that begin
-// with '#' are comments:
+// also in a sweep, whose values are then {"file": "resnet.csv", "rows": [...]}.  The first line of
+// the file names the columns, as the keys of a layer, in any order; each further one is a layer, an
+// empty cell is as though not written, and lines that begin with '#' are comments:
 //
 //   name,times,forward,backward,gradients
 //   embedding,1,2ms,4ms,98MiB

@@ -64,8 +64,9 @@ class LayersReader {
   LayersReader(ObjectReader& model, Model& read) : model_(&model), read_(&read) {}
 
   void read() {
-    const JsonValue* const written = model_->raw("layers");
+    const JsonValue* written = model_->raw("layers");
     if (written == nullptr) return model_->need({"layers"});
+    if (file_read(*written) != nullptr) written = written->find("rows");
     if (!written->is_array() || written->items().empty()) {
       model_->wrong("layers", "wrong-type",
                     written->is_array()

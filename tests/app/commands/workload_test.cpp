@@ -378,6 +378,33 @@ TEST(WorkloadCommands, ExplainTriesKnobsOfManyReplicasOnFewerRanks) {
   }
 }
 
+// Not by all of its rows; and what was written needs no file to be read again.
+TEST(WorkloadCommands, ASweptTableIsToldByItsFile) {
+  const Folder folder;
+  folder.write("a.csv", "backward,gradients\n6ms,48MiB\n");
+  folder.write("b.csv", "backward,gradients\n9ms,48MiB\n");
+  json scenario = json::parse(ddp);
+  scenario["sweep"] = {{"workload.model.layers", {"a.csv", "b.csv"}}};
+  scenario["expect"] = {
+      {{"id", "best"}, {"metric", "argmin(step, workload.model.layers)"}, {"equals", "a.csv"}}};
+  const std::string file = folder.write("swept.json", scenario.dump());
+  const Ran ran = run_collsim({"run", file});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.out, "\n  a.csv  ");
+  expect_contains(ran.out, "\n  b.csv  ");
+  expect_lacks(ran.out, "48MiB");
+  expect_contains(run_collsim({"run", file, "--format", "csv"}).out, "\nb.csv,ddp,8,");
+  EXPECT_EQ(run_collsim({"explain", file, "--at", "layers=b.csv"}).code, exit_fine);
+  expect_contains(run_collsim({"explain", file, "--at", "layers=c.csv"}).err,
+                  "it takes a.csv, b.csv");
+  const json results = json::parse(run_collsim({"run", file, "--format", "json"}).out);
+  const Folder elsewhere;
+  const Ran again = run_collsim({"run", elsewhere.write("a.json", results["scenario"].dump())});
+  EXPECT_EQ(again.out, ran.out);
+  const Ran drawn = run_collsim({"report", elsewhere.write("r.json", results.dump()), "-o", "-"});
+  expect_contains(drawn.out, R"("values":["a.csv","b.csv"])");
+}
+
 // As the table of a profiler says it.
 TEST(WorkloadCommands, LayersComeFromATable) {
   const Folder folder;
