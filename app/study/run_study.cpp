@@ -143,7 +143,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
         may_leave_(options.stop != nullptr && options.kept_alive != nullptr),
         case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr, true},
         given_up_(options.stop != nullptr && *options.stop),
-        rows_(points.size()) {
+        rows_(points.size()),
+        is_there_(points.size(), false) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t wanted = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores;
     jobs_ = std::clamp<std::size_t>(rows_.size(), 1, wanted);
@@ -180,11 +181,16 @@ class Runner : public std::enable_shared_from_this<Runner> {
   [[nodiscard]] SimulatedPoints take() {
     SimulatedPoints taken;
     for (const StudySummary& summary : summaries_) taken.summary.merge(summary);
-    taken.rows.reserve(rows_.size());
-    for (std::optional<CaseResult>& row : rows_)
-      if (row) taken.rows.push_back(std::move(*row));
-    taken.complete = taken.rows.size() == rows_.size();
-    rows_.clear();
+    // In place: there may be millions of them.
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (!is_there_[i]) continue;
+      if (count < i) rows_[count] = std::move(rows_[i]);
+      ++count;
+    }
+    taken.complete = count == rows_.size();
+    rows_.resize(count);
+    taken.rows = std::move(rows_);
     return taken;
   }
 
@@ -242,9 +248,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
         const std::lock_guard lock(mutex_);
         if (left_) return false;
         rows_[at] = std::move(row);
+        is_there_[at] = true;
         summary.add(*found, point);
-        for (; options_.row && told_ < rows_.size() && rows_[told_]; ++told_)
-          options_.row(*rows_[told_]);
+        for (; options_.row && told_ < rows_.size() && is_there_[told_]; ++told_)
+          options_.row(rows_[told_]);
         return true;
       }
     } catch (const Error& error) {
@@ -291,7 +298,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::atomic<bool> given_up_;
 
   std::mutex mutex_;  // of what follows, while threads run
-  std::vector<std::optional<CaseResult>> rows_;
+  std::vector<CaseResult> rows_;
+  std::vector<bool> is_there_;           // of the rows
   std::vector<StudySummary> summaries_;  // of each thread
   std::size_t finished_ = 0;             // threads
   std::size_t told_ = 0;                 // rows

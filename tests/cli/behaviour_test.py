@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+import unittest
 
 import common
 from common import LONG, Test, scenario, sweep
@@ -455,6 +456,22 @@ class Interrupts(Test):
 
     def test_commands_that_cannot_stop_early_end_at_the_first(self):
         self.ends_by(signal.SIGINT, "explain", self.file(LONG_CASE))
+
+
+class Memory(Test):
+    @unittest.skipIf(common.SANITIZED, "sanitizers keep what was freed")
+    def test_a_row_of_a_sweep_takes_little(self):
+        def most_memory(points):
+            sizes = {"from": "1MiB", "to": f"{points}MiB", "step": "1MiB"}
+            file = self.file(scenario(sweep={"collective.size": sizes}))
+            arguments = [common.PROGRAM, "run", file, "--quiet", "--format", "csv"]
+            with subprocess.Popen(arguments, cwd=self.folder, stdout=subprocess.DEVNULL) as running:
+                _, status, usage = os.wait4(running.pid, 0)
+                running.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(running.returncode, 0)
+            return usage.ru_maxrss * 1024
+
+        self.assertLess((most_memory(22_000) - most_memory(2_000)) / 20_000, 2_700)  # bytes
 
 
 if __name__ == "__main__":
