@@ -527,7 +527,8 @@ Action declare_predict(Options& command) {
   command.integer("-r,--root", options->root,
                   "the rank that has or receives the data (default: 0)");
   command.integer("--chunks", options->chunks,
-                  "pieces into which each message is cut (default: 1)");
+                  "pieces into which each message is cut (default: 1, which trees and chains "
+                  "do not suit; NCCL cuts its own)");
   command.integer("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
   add_measuring_flags(command, *options);
   command.value("--set", options->run.set, "PATH=VALUE",

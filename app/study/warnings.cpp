@@ -183,6 +183,7 @@ class Collector {
     evened_parts();
     uncalibrated_presets();
     not_in_nccl();
+    one_piece();
     assumed_machine();
     slow_links();
     idle_links();
@@ -344,6 +345,26 @@ class Collector {
     warn_at("collective.algorithm", "not-in-nccl",
             fmt::format("{}NCCL has no {}; the algorithm nccl is what it would run",
                         rows_text(rows.size(), results_), list));
+  }
+
+  // Of what NCCL has, which cuts all that it sends; blocks of a ring are pieces already.
+  void one_piece() {
+    constexpr double worth_cutting = 65536;
+    const bool chosen = value_at(scenario_.document, "collective.chunks") != nullptr ||
+                        value_at(scenario_.document, "collective.chunk_size") != nullptr;
+    if (summary_.presets().empty() || chosen || sweeps_chunks() || sweeps("collective.algorithm"))
+      return;
+    const auto rows = rows_that([&](const CaseResult& row) {
+      return !row.protocol && !row.search && row.ranks > 2 && row.chunks == 1 &&
+             nccl_has(row.operation, row.algorithm) &&
+             find_algorithm(row.operation, row.algorithm).messages_exceed_a_block &&
+             row.messages > 0 && average_message(run_facts(row)) >= worth_cutting;
+    });
+    if (rows.empty()) return;
+    warn_at("collective.algorithm", "one-piece",
+            fmt::format("{}{} sends its messages in one piece, NCCL in many, which is faster: "
+                        "\"chunks\" cuts them, and the algorithm nccl is what NCCL would run",
+                        rows_text(rows.size(), results_), rows.front()->algorithm));
   }
 
   void assumed_machine() {

@@ -212,7 +212,9 @@ extern const Algorithm all_reduce_double_tree{
     .operation = Operation::all_reduce,
     .name = "double-tree",
     .aliases = {"tree", "double-binary-tree"},
-    .summary = "half of the vector up and down each of two binary trees (NCCL Tree)",
+    .summary =
+        "half of the vector up and down each of two binary trees "
+        "(cut into chunks: NCCL's Tree)",
     .program = all_reduce_along_both_trees,
     .lanes = 4,
     .node_turns = {.members = true, .channels = true},

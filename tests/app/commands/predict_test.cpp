@@ -321,6 +321,24 @@ TEST(Predict, JoinsMachinesOfAFile) {
       "--nodes joins machines, but the file's cluster is a shape");
 }
 
+// NCCL's Tree always is; a ring has blocks, and small messages gain nothing.
+TEST(Predict, SaysThatATreeIsNotCut) {
+  const auto warnings = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"predict", "all-reduce", "--preset", "dgx-h100"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_collsim(words).err;
+  };
+  const std::string uncut = "sends its messages in one piece, NCCL in many";
+  expect_contains(warnings({"-b", "1G", "--algorithm", "double-tree"}), "double-tree " + uncut);
+  expect_contains(warnings({"-b", "1K", "-e", "1G", "-f", "1024", "--algorithm", "double-tree"}),
+                  "in 2 of 3 rows: double-tree " + uncut);
+  expect_lacks(warnings({"-b", "1G", "--algorithm", "double-tree", "--chunks", "1"}), uncut);
+  expect_lacks(warnings({"-b", "1K", "--algorithm", "double-tree"}), uncut);
+  expect_lacks(warnings({"-b", "1G", "--algorithm", "ring"}), uncut);
+  expect_lacks(warnings({"-b", "1G", "--nccl-algo", "Tree"}), uncut);
+  expect_contains(run_collsim({"algorithms", "all-reduce"}).out, "(cut into chunks: NCCL's Tree)");
+}
+
 // A box whose GPUs send through host memory shares the link between its sockets, too.
 TEST(Predict, WithoutP2pABoxIsSlower) {
   const auto times = [](const std::string& operation, const std::string& preset) {
