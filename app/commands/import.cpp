@@ -153,6 +153,11 @@ int read_files(const ImportOptions& options, Imported& imported, Terminal& termi
     if (source && looks_like_workload(sources.text(*source))) {
       auto workload = read_workload(*source, sources, of_workloads, diagnostics);
       if (workload) imported.workloads.emplace_back(sources.name(*source), std::move(*workload));
+    } else if (source && file.ends_with(".et")) {
+      diagnostics.add({.code = "no-workload",
+                       .message = "this is no Chakra trace: it does not begin with the metadata "
+                                  "that every one has",
+                       .place = {*source, 0, 0}});
     } else if (source && is_text(*source, sources, diagnostics, max_log_bytes)) {
       Tables tables = read_measurements(*source, sources, diagnostics);
       if (tables.empty() && diagnostics.empty())

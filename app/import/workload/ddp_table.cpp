@@ -46,6 +46,10 @@ bool has_kernels(const std::vector<std::string>& head) {
                      [&](const std::string& name) { return column_of(head, name).has_value(); });
 }
 
+std::string no_cell(const char* column, const std::string& cell) {
+  return fmt::format("{} is no {}", quoted(cell), column);
+}
+
 class DdpTable {
  public:
   explicit DdpTable(const WorkloadSource& file)
@@ -98,7 +102,8 @@ class DdpTable {
         sum += item.bytes;
         workload_.items.push_back(item);
       }
-      if (workload_.items.empty()) return wrong_line(i, "this row has no list of bytes");
+      if (workload_.items.empty())
+        return wrong_line(i, "this row has no list of bytes, with blanks between");
       workload_.notes.push_back(fmt::format("{} of {} bytes together",
                                             count_text(workload_.items.size(), "bucket"),
                                             with_commas(sum)));
@@ -147,8 +152,9 @@ class DdpTable {
     constexpr double most = 1e15;
     if (!begin || !length || !elements || *begin > most || *length > most || *elements > most)
       return wrong_line(line, "start_us, dur_us and nelems are numbers");
-    if (!operation || !type || !size || *size < 1)
-      return wrong_line(line, "this is no collective, no dtype of PyTorch or no group_size");
+    if (!operation) return wrong_line(line, no_cell("collective", cell("collective")));
+    if (!type) return wrong_line(line, no_cell("dtype", cell("dtype")));
+    if (!size || *size < 1) return wrong_line(line, no_cell("group_size", cell("group_size")));
     if (group_size_ != 0 && group_size_ != *size)
       return wrong_line(line,
                         "the groups have different sizes, and the table does not say which "

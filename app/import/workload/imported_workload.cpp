@@ -11,6 +11,8 @@
 
 #include "app/import/workload/workload_parts.hpp"
 #include "app/json/parse_json.hpp"
+#include "app/json/screen_text.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -77,6 +79,15 @@ std::optional<ImportedWorkload> read_json(const WorkloadSource& file) {
                      "of this file");
 }
 
+// "_all_gather_base" is "allgatherbase".
+std::string plain_name_of_pytorch(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (c != '_' && c != '-')
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
 }  // namespace
 
 Refusal WorkloadSource::wrong(const SourceRange& place, std::string code, std::string message,
@@ -89,6 +100,18 @@ Refusal WorkloadSource::wrong(const SourceRange& place, std::string code, std::s
 
 Refusal WorkloadSource::refuse(std::string code, std::string message, std::string hint) const {
   return wrong({source, 0, 0}, std::move(code), std::move(message), std::move(hint));
+}
+
+Refusal WorkloadSource::refuse_call(const SourceRange& place, const std::string& name) const {
+  const std::string plain = plain_name_of_pytorch(name);
+  if (!plain.starts_with("send") && !plain.starts_with("recv"))
+    return wrong(place, "not-collective", "there is no collective " + quoted(name));
+  return wrong(
+      place, "not-collective",
+      fmt::format("\"{}\" is between two ranks, and the trace of one rank does not say what "
+                  "the other does",
+                  printable(name)),
+      "write pipelines as a scheme: {\"pipeline\": {...}}");
 }
 
 std::size_t ImportedWorkload::stream_named(const std::string& name) {
@@ -165,10 +188,7 @@ std::optional<ImportedWorkload> read_workload(std::uint32_t source, const Source
 }
 
 std::optional<Operation> operation_of_pytorch(std::string_view name) {
-  std::string letters;
-  for (const char c : name)
-    if (c != '_' && c != '-')
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string letters = plain_name_of_pytorch(name);
   constexpr std::array<std::pair<std::string_view, Operation>, 9> begins = {{
       {"allreduce", Operation::all_reduce},
       {"allgather", Operation::all_gather},
@@ -205,7 +225,11 @@ std::optional<ElementType> type_of_pytorch(std::string_view name) {
   }};
   for (const auto& [word, type] : types)
     if (word == name) return type;
-  return std::nullopt;
+  try {
+    return parse_element_type(name);  // as others write it: "float32", "torch.bfloat16"
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<Bytes> collective_bytes(Operation operation, std::int64_t in, std::int64_t out,

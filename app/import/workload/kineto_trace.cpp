@@ -124,7 +124,9 @@ class KinetoReader {
       if (word != "kernel" && !word.starts_with("gpu_mem")) continue;
       const auto begin = number_at(event, "ts"), length = number_at(event, "dur");
       if (!begin || !length || !std::isfinite(*begin + *length) || *length < 0) {
-        file_.wrong(event.place, "no-time", "this kernel has no \"ts\" and \"dur\"");
+        file_.wrong(event.place, "no-time",
+                    begin && length ? "the \"ts\" and \"dur\" of this kernel are no time in us"
+                                    : "this kernel has no \"ts\" and \"dur\"");
         return;
       }
       GpuEvent found{&event, event.find("args"), *begin, *begin + *length, 0, 0, {}};
@@ -218,12 +220,7 @@ class KinetoReader {
                                      shortened(printable(kernel), 40)),
                          "PyTorch 2.3 and later write \"Collective name\" and \"In msg nelems\"");
     const auto operation = operation_of_pytorch(name->string());
-    if (!operation)
-      return file_.wrong(name->place, "not-collective",
-                         fmt::format("\"{}\" is between two ranks, and the trace of one rank does "
-                                     "not say what the other does",
-                                     printable(name->string())),
-                         "write pipelines as a scheme: {\"pipeline\": {...}}");
+    if (!operation) return file_.refuse_call(name->place, name->string());
     const std::int64_t size = whole_in(*event.details, "Group size").value_or(0);
     if (size < 1 || size > max_workload_ranks)
       return file_.wrong(place, "no-group", "this collective has no \"Group size\"");
@@ -300,7 +297,9 @@ class KinetoReader {
       if (event.launched_us && !done.empty()) {
         const auto behind =
             std::lower_bound(done.begin(), done.end(), std::pair(*event.launched_us, 0.0));
-        found->ready_us = behind == done.begin() ? -1 : std::prev(behind)->second;
+        found->ready_us = *event.launched_us;
+        if (behind != done.begin())
+          found->ready_us = std::max(found->ready_us, std::prev(behind)->second);
         found->ready_us = std::min(found->ready_us, event.begin_us);
       }
       collectives.push_back(std::move(*found));

@@ -78,11 +78,7 @@ std::optional<ImportedWorkload> read_pytorch_host_trace(const JsonValue& documen
       return file.wrong(place, "no-sizes", "this call does not say what it sends",
                         "PyTorch 2.4 and later write \"collective_name\" and \"in_msg_nelems\"");
     const auto operation = operation_of_pytorch(name);
-    if (!operation)
-      return file.wrong(place, "not-collective",
-                        fmt::format("\"{}\" is between two ranks, and the trace of one rank does "
-                                    "not say what the other does",
-                                    printable(name)));
+    if (!operation) return file.refuse_call(place, name);
     const std::int64_t size = call.attributes.whole("pg_size").value_or(0);
     if (size < 1 || size > max_workload_ranks)
       return file.wrong(place, "no-group", "this call has no \"pg_size\"");

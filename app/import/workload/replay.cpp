@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,6 +51,7 @@ class Replay {
     std::stable_sort(collectives_.begin(), collectives_.end(),
                      [](const auto& a, const auto& b) { return a.begin_us < b.begin_us; });
     find_limits();
+    find_dead();
     find_waits();
     find_launches();
     std::stable_sort(events_.begin(), events_.end(), [](const MainEvent& a, const MainEvent& b) {
@@ -56,6 +59,7 @@ class Replay {
     });
     for (const MainEvent& event : events_) emit(event);
     work_until(last_);
+    tell_idle();
   }
 
  private:
@@ -65,6 +69,31 @@ class Replay {
     if (!busy_.empty()) first_ = std::min(first_, busy_.front().begin_us);
     last_ = busy_.empty() ? first_ : busy_.back().end_us;
     now_ = first_;
+  }
+
+  // When nothing computed and no collective was under way.
+  void find_dead() {
+    std::vector<TracedKernel> all = busy_;
+    for (const TracedCollective& one : collectives_) all.push_back({one.begin_us, one.end_us});
+    all = joined(std::move(all), 0);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      dead_.push_back({all[i - 1].end_us, all[i].begin_us});
+      const bool is_long = dead_.back().end_us - dead_.back().begin_us > launch_gap_us;
+      const double before = long_dead_until_.empty() ? first_ : long_dead_until_.back();
+      long_dead_until_.push_back(is_long ? dead_.back().end_us : before);
+    }
+  }
+
+  // A collective that could have begun would have begun, on a GPU that did nothing: it was called
+  // after that.  Not so in the moment between two kernels, which launching them takes.
+  [[nodiscard]] double called_at(const TracedCollective& one) const {
+    double at = std::clamp(one.ready_us, first_, std::max(first_, one.begin_us));
+    const auto ends_later = [](double t, const TracedKernel& gap) { return t < gap.end_us; };
+    const auto next = std::upper_bound(dead_.begin(), dead_.end(), at, ends_later);
+    if (next != dead_.end() && next->begin_us <= at && at < one.begin_us) at = next->end_us;
+    const auto behind = std::upper_bound(dead_.begin(), dead_.end(), one.begin_us, ends_later);
+    if (behind == dead_.begin()) return at;
+    return std::max(at, long_dead_until_[static_cast<std::size_t>(behind - dead_.begin()) - 1]);
   }
 
   // In every stretch without computing: the collectives that end in it, and when one at least of
@@ -104,7 +133,7 @@ class Replay {
     std::map<int, double> last;  // by stream: launches are in the order of the kernels
     for (std::size_t i = 0; i < collectives_.size(); ++i) {
       const TracedCollective& one = collectives_[i];
-      double at = std::clamp(one.ready_us, first_, std::max(first_, one.begin_us));
+      double at = called_at(one);
       auto after = std::upper_bound(waits_.begin(), waits_.end(), at,
                                     [](double t, const MainEvent& w) { return t < w.at; });
       if (after != waits_.begin() && std::prev(after)->goes_on >= at) at = std::prev(after)->at;
@@ -120,6 +149,7 @@ class Replay {
     if (at <= now_) return;
     ImportedWorkload::Item work;
     work.us = std::round((at - now_) * ns_in_us) / ns_in_us;
+    idle_us_ += work.us;
     work.after = std::exchange(pending_, {});
     workload_.items.push_back(std::move(work));
     main_ = workload_.items.size();
@@ -140,14 +170,25 @@ class Replay {
     workload_.items.push_back(std::move(item));
   }
 
-  std::vector<TracedKernel> busy_;
+  void tell_idle() {
+    if (busy_.empty()) return;
+    for (const TracedKernel& kernel : busy_) idle_us_ -= kernel.end_us - kernel.begin_us;
+    if (idle_us_ <= launch_gap_us) return;
+    workload_.assumed.push_back(
+        fmt::format("{:.6g} ms in which the GPU neither computed nor waited for a collective are "
+                    "work, done before the collectives that began after them",
+                    idle_us_ / 1e3));
+  }
+
+  std::vector<TracedKernel> busy_, dead_;
+  std::vector<double> long_dead_until_;  // by dead_: the end of the latest that was long
   std::vector<TracedCollective> collectives_;
   ImportedWorkload& workload_;
   std::vector<MainEvent> waits_, events_;
   std::vector<std::size_t> item_of_;  // by collective
   std::vector<std::size_t> pending_;  // what the next work waits for
   std::size_t main_ = 0;              // one behind the latest work; 0: none
-  double first_ = 0, last_ = 0, now_ = 0;
+  double first_ = 0, last_ = 0, now_ = 0, idle_us_ = 0;
 };
 
 }  // namespace

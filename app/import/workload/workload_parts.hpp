@@ -27,6 +27,9 @@ struct WorkloadSource {
   // Of the whole file.
   // NOLINTNEXTLINE(modernize-use-nodiscard)
   Refusal refuse(std::string code, std::string message, std::string hint = {}) const;
+  // A call that PyTorch names so and that is no collective.
+  // NOLINTNEXTLINE(modernize-use-nodiscard)
+  Refusal refuse_call(const SourceRange& place, const std::string& name) const;
 };
 
 [[nodiscard]] std::optional<ImportedWorkload> read_kineto_trace(const JsonValue& document,
@@ -54,7 +57,7 @@ struct WorkloadSource {
 // One kernel of NCCL on a timeline.
 struct TracedCollective {
   double begin_us = 0, end_us = 0;
-  double ready_us = 0;  // when what it waits for was done, at most begin_us
+  double ready_us = 0;  // when it was launched and what it waits for was done, at most begin_us
   int stream = 0;
   ImportedWorkload::Item item;
 };
@@ -64,10 +67,11 @@ struct TracedKernel {
 // Turns a timeline of one rank into items: computing on the main stream, collectives on those of
 // the trace.
 //
-//   * A collective waits for the computing before its ready_us.
+//   * A collective waits for the computing before its ready_us, and was not yet called while the
+//     GPU did nothing: it would have begun.
 //   * Where no kernel computes while a collective is under way that ends before computing goes on,
 //     the main stream waits for it.
-//   * Where neither is under way, time passes as if it were work: the host was late.
+//   * Where it does neither, time passes as if it were work: the host was late.
 //
 // So the step takes as long as the trace when the collectives take as long as in it.
 void replay(std::vector<TracedKernel> kernels, std::vector<TracedCollective> collectives,

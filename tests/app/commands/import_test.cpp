@@ -10,6 +10,13 @@
 namespace collsim {
 namespace {
 
+TEST(Import, AFileOfChakraThatIsNoneIsNotTakenForALog) {
+  const Folder folder;
+  const Ran ran = run_collsim({"import", folder.write("x.et", "\x08\x01garbage")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "this is no Chakra trace: ");
+}
+
 const std::string two_nodes = COLLSIM_SOURCE_DIR "/scenarios/measured/two-dgx-h100.log";
 
 std::string gather_log() {

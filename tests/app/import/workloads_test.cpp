@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +84,95 @@ TEST(ImportedTrace, ACollectiveBesideComputingIsNotWaitedFor) {
             "0 main 10us\n"
             "1 stream40 all-reduce f32 32 world after 0\n"
             "2 main 90us\n");
+}
+
+// A GPU that does nothing has nothing to send yet: whether the host was late to launch the
+// collective, or something else that the trace does not show held it up.
+TEST(ImportedTrace, IdleTimeBeforeACollectiveDoesNotHideIt) {
+  const std::vector<std::string> late = {computing(1000, 1000, 1), all_reducing(5000, 800, 2, 8),
+                                         computing(5800, 1000, 3)};
+  const std::string expected =
+      "PyTorch profiler trace, 4 ranks\n"
+      "0 main 4000us\n1 stream40 all-reduce f32 32 world after 0\n"
+      "2 main 1000us after 1\n";
+  EXPECT_EQ(items_in(trace_of(late)), expected) << "no launches";
+  for (const double at : {20.0, 2500.0, 4990.0}) {
+    std::vector<std::string> events = late;
+    for (const auto& launch : {launched(10, 1), launched(at, 2), launched(4995, 3)})
+      events.push_back(launch);
+    EXPECT_EQ(items_in(trace_of(events)), expected) << at;
+  }
+  const auto assumed = read_workload_text(trace_of(late)).workload->assumed;
+  EXPECT_EQ(assumed.back(),
+            "3 ms in which the GPU neither computed nor waited for a collective are work, done "
+            "before the collectives that began after them");
+}
+
+TEST(ImportedTrace, IdleTimeBetweenCollectivesDoesNotHideTheSecond) {
+  std::vector<std::string> events = {computing(1000, 1000, 1), all_reducing(1500, 800, 2, 8),
+                                     all_reducing(3000, 800, 3, 8)};
+  for (const int id : {1, 2, 3}) events.push_back(launched(10 * id, id));
+  EXPECT_EQ(items_in(trace_of(events)),
+            "PyTorch profiler trace, 4 ranks\n"
+            "0 main 500us\n1 stream40 all-reduce f32 32 world after 0\n"
+            "2 main 500us\n3 main 700us after 1\n"
+            "4 stream40 all-reduce f32 32 world after 3\n");
+}
+
+// When the last item ends, if collectives take as long as in the trace.
+double replayed_us(const ImportedWorkload& workload, const std::vector<double>& lengths) {
+  std::vector<double> ends, free(workload.streams.size());
+  std::size_t calls = 0;
+  for (const ImportedWorkload::Item& item : workload.items) {
+    double begin = free[item.stream];
+    for (const std::size_t other : item.after) begin = std::max(begin, ends[other]);
+    ends.push_back(begin + (item.operation ? lengths[calls++] : item.us));
+    free[item.stream] = ends.back();
+  }
+  return *std::max_element(ends.begin(), ends.end());
+}
+
+// Collectives of one stream, which began when they could, computing beside them, and idle time.
+TEST(ImportedTrace, TheStepTakesAsLongAsTheTrace) {
+  std::mt19937 random(7);
+  const auto below = [&](unsigned end) { return static_cast<double>(random() % end); };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> events;
+    std::vector<double> lengths;
+    double first = below(60), computed = first, at = below(90);
+    for (int id = 0; id < 12; ++id) {
+      computed += id == 0 ? 0 : below(2) * below(60);
+      const double length = 1 + below(50);
+      events.push_back(computing(computed, length, id));
+      computed += length;
+    }
+    first = std::min(first, at);
+    for (int id = 100; id < 106; ++id) {
+      at += id == 100 ? 0 : below(2) * below(150);
+      lengths.push_back(1 + below(90));
+      events.push_back(all_reducing(at, lengths.back(), id, 8));
+      at += lengths.back();
+    }
+    const std::string trace = trace_of(events);
+    EXPECT_NEAR(replayed_us(*read_workload_text(trace).workload, lengths),
+                std::max(computed, at) - first, 1e-6)
+        << trace;
+  }
+}
+
+// The moment between two kernels of NCCL says nothing of when the second was called.
+TEST(ImportedTrace, ACollectiveInTheQueueOfAnotherWasCalledBefore) {
+  std::vector<std::string> events = {computing(0, 50, 1), computing(50, 50, 2),
+                                     all_reducing(50, 60, 3, 8), all_reducing(113, 37, 4, 8),
+                                     computing(150, 10, 5)};
+  for (const auto& launch :
+       {launched(-9, 1), launched(-8, 3), launched(-7, 4), launched(-6, 2), launched(-5, 5)})
+    events.push_back(launch);
+  EXPECT_EQ(items_in(trace_of(events)),
+            "PyTorch profiler trace, 4 ranks\n"
+            "0 main 50us\n1 stream40 all-reduce f32 32 world after 0\n"
+            "2 stream40 all-reduce f32 32 world after 0\n"
+            "3 main 50us\n4 main 3us after 1\n5 main 10us after 2\n");
 }
 
 TEST(ImportedTrace, GroupsOfSomeRanksAreAllOverTheRanks) {
@@ -204,6 +295,17 @@ TEST(ImportedHostTrace, CallsComeInTheOrderOfTheirNumbers) {
       "0 main all-reduce i64 56 world\n1 main broadcast i64 424 world\n");
 }
 
+std::string kernel_table(const std::string& row) {
+  return "collective,nelems,dtype,group_size,start_us,dur_us\n" + row + "\n";
+}
+
+TEST(ImportedDdpTable, TakesTheNamesOfTypesThatOthersWrite) {
+  const std::string read =
+      "table of NCCL kernels, 2 ranks\n0 communication broadcast f32 212 world\n";
+  for (const char* const name : {"Float", "float32", "torch.float32", "f32"})
+    EXPECT_EQ(items_in(kernel_table(fmt::format("broadcast,53,{},2,0,7", name))), read);
+}
+
 TEST(ImportedDdpTable, BucketsAndKernels) {
   EXPECT_EQ(
       items_in("model,bucket_bytes_in_launch_order,sum\n\"resnet18, 4 GPUs\",2052000 28852224,"
@@ -235,6 +337,11 @@ TEST(ImportedWorkloads, RefuseWhatTheyCannotRead) {
        R"({"Collective name":"send"}}]})",
        "1:94: \"send\" is between two ranks, "},
       {R"({"traceEvents":[{"cat":"kernel","name":"ncclKernel","ts":1,"dur":2,"args":)"
+       R"({"Collective name":"allfoo"}}]})",
+       "1:94: there is no collective \"allfoo\" | "},
+      {R"({"traceEvents":[{"cat":"kernel","name":"ncclKernel","ts":1,"dur":-2}]})",
+       "1:17: the \"ts\" and \"dur\" of this kernel are no time in us | "},
+      {R"({"traceEvents":[{"cat":"kernel","name":"ncclKernel","ts":1,"dur":2,"args":)"
        R"({"Collective name":"allreduce","Group size":2,"dtype":"Quad"}}]})",
        "1:129: there is no element type \"Quad\" | "},
       {R"({"traceEvents": 3, "x": {"nodes": 1}})", "file: there is no list \"traceEvents\", "},
@@ -265,7 +372,11 @@ TEST(ImportedWorkloads, RefuseWhatTheyCannotRead) {
        "1:1: this workload is one of 4 stages of a pipeline, "},
       {"collective,nelems,dtype,group_size,start_us,dur_us\nbroadcast,53\n",
        "2:1: this row has 2 cells and the first line 6 | "},
-      {"bucket_bytes_in_launch_order\nlimits 1 2\n", "2:1: this row has no list of bytes | "},
+      {kernel_table("allfoo,53,Float,2,0,7"), "2:1: \"allfoo\" is no collective | "},
+      {kernel_table("broadcast,53,float33,2,0,7"), "2:1: \"float33\" is no dtype | "},
+      {kernel_table("broadcast,53,Float,none,0,7"), "2:1: \"none\" is no group_size | "},
+      {"bucket_bytes_in_launch_order\nlimits 1 2\n",
+       "2:1: this row has no list of bytes, with blanks between | "},
       {"Time (%),Total Time (ns),Instances\n", "file: a table of nsys does not say "},
   };
   for (const auto& [text, expected] : refused) {
