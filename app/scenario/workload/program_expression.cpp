@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <utility>
+
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -87,6 +90,18 @@ class ProgramValues : public FormulaValues {
   const ProgramExpression::Element* element_;
 };
 
+constexpr const char* time_hint = R"(write "3ms", or "(rank + 1) * 3ms")";
+
+// "3 parsecs", "1MB": what is no expression, but looks like a quantity.
+bool is_number_with_unit(std::string_view text) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto unit = text.find_first_not_of("0123456789.");
+  if (unit == 0 || unit == std::string_view::npos) return false;
+  std::string_view word = text.substr(unit);
+  if (word.starts_with(' ')) word.remove_prefix(1);
+  return !word.empty() && std::all_of(word.begin(), word.end(), is_letter);
+}
+
 ProgramExpression::Value evaluated(const FormulaTree& tree, ProgramValues values) {
   FormulaEvaluation evaluation(tree, values);
   const std::optional<double> number = evaluation();
@@ -96,6 +111,26 @@ ProgramExpression::Value evaluated(const FormulaTree& tree, ProgramValues values
 
 }  // namespace
 
+bool is_program_name(std::string_view word) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !word.empty() && std::all_of(word.begin(), word.end(), fits) &&
+         std::isdigit(static_cast<unsigned char>(word.front())) == 0;
+}
+
+std::string ProgramNames::why_no_other(const std::string& name) const {
+  if (!is_program_name(name))
+    return "\"" + printable(name) + "\" is no name of a number: letters, digits and _ only";
+  const auto found = std::find(numbers.begin(), numbers.end(), name);
+  if (found == numbers.end()) return {};
+  const bool given = name == "rank" || name == "K";
+  return "there is already a number " + name +
+         (name == "rank" ? ", that of the rank"
+          : given        ? ", that of all ranks"
+                         : ", that of a loop around this one");
+}
+
 ProgramExpression ProgramExpression::read(const JsonValue& written, std::string_view text,
                                           const std::string& pointer, const ProgramNames& names,
                                           bool is_time, Diagnostics& diagnostics) {
@@ -103,13 +138,18 @@ ProgramExpression ProgramExpression::read(const JsonValue& written, std::string_
   FormulaParser parser(text, language);
   std::optional<FormulaTree> tree = parser.parse();
   FormulaError error = parser.error();
+  if (!tree && is_time && is_number_with_unit(text))
+    error = {.code = "no-unit",
+             .message = quoted(std::string(text)) + " is no time",
+             .suggestion = {},
+             .hint = time_hint};
   const Units wanted = is_time ? units_time : units_none;
   if (tree && tree->root.units != wanted && !(is_time && tree->root.zero)) {
     error = {.code = is_time ? "no-unit" : "dimension",
              .message = "this is " + tree->root.units.description() + ", but " +
                         wanted.description() + " is needed",
              .suggestion = {},
-             .hint = is_time ? R"(write "3ms", or "(rank + 1) * 3ms")" : ""};
+             .hint = is_time ? time_hint : ""};
     tree.reset();
   }
   ProgramExpression read;

@@ -15,11 +15,16 @@
 
 namespace collsim {
 
+// Letters, digits and _, no digit first.
+[[nodiscard]] bool is_program_name(std::string_view word);
+
 // What an expression of a program can name: numbers ("rank", "K", loop variables), and buffers,
 // where it says what to do with each of their elements.
 struct ProgramNames {
   std::vector<std::string> numbers = {"rank", "K"};
   const std::vector<std::string>* buffers = nullptr;  // null: none may be named
+  // Empty: there can be another number of this name.
+  [[nodiscard]] std::string why_no_other(const std::string& name) const;
 };
 
 // An expression in a program: the language of formulas (collectives/cost/formula_language.hpp)

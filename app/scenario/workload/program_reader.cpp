@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -20,14 +19,6 @@ namespace collsim {
 namespace {
 
 using OpKind = ProgramOp::Kind;
-
-bool is_name(const std::string& word) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  return !word.empty() && std::all_of(word.begin(), word.end(), fits) &&
-         std::isdigit(static_cast<unsigned char>(word.front())) == 0;
-}
 
 std::size_t index_of(std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -89,7 +80,7 @@ class ProgramReader {
   void read_algorithm(ObjectReader& reader, ProgramOp& op);
   void read_communicator(ObjectReader& reader, ProgramOp& op);
   void make_async(ProgramOp& op);
-  std::size_t read_buffer_name(ObjectReader& reader, const char* key, ProgramOp& op, bool defines);
+  std::size_t read_buffer_name(ObjectReader& reader, const char* key, bool defines);
   ProgramExpression expression(ObjectReader& reader, const char* key, bool is_time = false);
   std::uint16_t stream_number(const std::string& name);
 
@@ -213,7 +204,7 @@ void ProgramReader::read_values(const JsonValue& lists, const std::string& point
 void ProgramReader::read_buffer(ObjectReader& data, const JsonValue::Member& member) {
   const std::string pointer = data.pointer_of(member.key);
   const JsonValue* value = &member.value;
-  if (!is_name(member.key))
+  if (!is_program_name(member.key))
     wrong(*value, pointer, "bad-name",
           quoted(member.key) + " is no name of a buffer: letters, digits and _ only");
   ElementType type = ElementType::f32;
@@ -413,16 +404,15 @@ std::uint16_t ProgramReader::stream_number(const std::string& name) {
   return static_cast<std::uint16_t>(index_of(program_->streams, name));
 }
 
-std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* key, ProgramOp& op,
-                                            bool defines) {
+std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* key, bool defines) {
   const JsonValue* const written = reader.raw(key);
   if (written == nullptr) return ProgramOp::none;
-  if (!written->is_string() || !is_name(written->string())) {
+  if (!written->is_string() || !is_program_name(written->string())) {
     reader.wrong(key, "wrong-type", "the name of a buffer is needed");
     return ProgramOp::none;
   }
   const std::size_t buffer = index_of(program_->buffers, written->string());
-  if (defines || op.size)
+  if (defines || reader.has("size"))
     defined_.insert(buffer);
   else
     uses_.try_emplace(buffer, written, reader.pointer_of(key));
@@ -432,7 +422,7 @@ std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* ke
 void ProgramReader::read_message(ObjectReader& reader, const char* key, ProgramOp& op) {
   const char* const peer = op.kind == OpKind::send ? "to" : "from";
   op.size = reader.size("size");
-  op.buffer = read_buffer_name(reader, key, op, false);
+  op.buffer = read_buffer_name(reader, key, false);
   op.number = expression(reader, peer);
   reader.need({peer});
 }
@@ -447,7 +437,8 @@ void ProgramReader::read_set(ObjectReader& reader, ProgramOp& op) {
   }
   for (const JsonValue::Member& member : written.members()) {
     const std::string here = pointer_to(pointer, member.key);
-    if (!is_name(member.key)) wrong(member.value, here, "bad-name", "this is no name of a buffer");
+    if (!is_program_name(member.key))
+      wrong(member.value, here, "bad-name", "this is no name of a buffer");
     ProgramNames names = names_;
     names.buffers = &program_->buffers;
     ProgramExpression value;
@@ -469,6 +460,8 @@ void ProgramReader::read_repeat(ObjectReader& reader, ProgramOp& op) {
   op.number = expression(reader, "repeat");
   const auto name = reader.text("as");
   if (name) {
+    if (const std::string why_not = names_.why_no_other(*name); !why_not.empty())
+      reader.wrong("as", "bad-name", why_not);
     op.variable = names_.numbers.size();
     names_.numbers.push_back(*name);
     program_->numbers = std::max(program_->numbers, names_.numbers.size());
@@ -584,8 +577,8 @@ void ProgramReader::read_call(ObjectReader& reader, const std::string& key, Prog
     return;
   }
   op.size = reader.size("size");
-  op.buffer = read_buffer_name(reader, key.c_str(), op, false);
-  op.into = reader.has("into") ? read_buffer_name(reader, "into", op, true) : op.buffer;
+  op.buffer = read_buffer_name(reader, key.c_str(), false);
+  op.into = reader.has("into") ? read_buffer_name(reader, "into", true) : op.buffer;
   op.call.in_place = op.into == op.buffer && operation != Operation::all_to_all;
 }
 

@@ -151,8 +151,31 @@ TEST(Programs, RefusesWhatMakesNoSense) {
   expect_contains(mistake_of(R"({"on": 0, "do": [{"recieve": "x"}]})"), "did you mean receive?");
   expect_contains(mistake_of(R"({"on": "rank", "do": []})"), "this compares nothing");
   expect_contains(mistake_of(R"({"on": 4, "do": []})"), "there is no rank 4");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "3 parsecs"}]})"),
+                  "\"3 parsecs\" is no time");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "1MB"}]})"), "\"1MB\" is no time");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "3ms 4ms"}]})"), "expected an operator");
   expect_contains(mistake_of(R"({"do": [{"repeat": -1, "do": []}]})"),
                   "the number of rounds is -1");
+}
+
+TEST(Programs, LoopsHaveNamesOfTheirOwn) {
+  const auto named = [](const std::string& name) {
+    return mistake_of("{\"do\": [\n{\"repeat\": 2, \"as\": \"" + name +
+                      R"(", "do": [{"repeat": 2, "as": "j", "do": [{"work": "1us"}]}]}]})");
+  };
+  expect_contains(named("K"), "4:21 there is already a number K, that of all ranks");
+  expect_contains(named("rank"), "4:21 there is already a number rank, that of the rank");
+  expect_contains(named("a b"), "4:21 \"a b\" is no name of a number");
+  expect_contains(named(""), "4:21 \"\" is no name of a number");
+  expect_contains(named("j"), "there is already a number j, that of a loop around this one");
+  EXPECT_EQ(named("i"), "0 mistakes");
+}
+
+TEST(Programs, ABadSizeIsToldOnce) {
+  for (const char* const op : {R"({"all-reduce": "y", "size": "64M"})",
+                               R"({"send": "y", "to": "(rank + 1) % K", "size": 3})"})
+    expect_lacks(mistake_of(R"({"do": [)" + std::string(op) + "]}"), "mistakes");
 }
 
 // At once, whatever is in the rounds, and with the line of the outermost of them.
