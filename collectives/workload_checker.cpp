@@ -554,6 +554,15 @@ std::string to_text(const WorkloadFault& fault) {
   return text;
 }
 
+std::string why_it_cannot_run(const WorkloadFault& fault) {
+  const bool hangs =
+      fault.kind == WorkloadFault::Kind::deadlock || fault.kind == WorkloadFault::Kind::missing;
+  std::string text = to_text(fault);  // a line for each rank
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end))
+    text.replace(end, text.find_first_not_of(" \n", end) - end, "; ");
+  return (hangs ? "this program never ends: " : "this program does not fit together: ") + text;
+}
+
 WorkloadReport check(const Workload& workload, const CheckedLaunch& launch,
                      StepContents* contents) {
   return WorkloadChecker(workload, launch, contents).run();

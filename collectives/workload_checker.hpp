@@ -62,6 +62,9 @@ struct WorkloadFault {
   std::string hint;                 // what would mend it; may be empty
 };
 [[nodiscard]] std::string to_text(const WorkloadFault& fault);  // of several lines
+// "this program never ends: rank 0 waits in ...; rank 1 ...", or "this program does not fit
+// together: ..."
+[[nodiscard]] std::string why_it_cannot_run(const WorkloadFault& fault);
 
 // The step ends, and its times mean something, whatever it computes.
 [[nodiscard]] inline bool concerns_data_only(const WorkloadFault& fault) {

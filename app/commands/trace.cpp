@@ -41,8 +41,17 @@ Case ready_to_run(Case asked) {
                           one_case.collective.size(), steps, max_recorded_steps));
 }
 
-Simulation simulate_fully(const Case& one_case) {
-  if (one_case.step != nullptr) return record_step(one_case, max_recorded_steps);
+Simulation record_fully(const Case& step, const std::string& file) {
+  try {
+    return record_step(step, max_recorded_steps);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::too_large) throw;
+    throw_error(error.code(), file + ": " + error.what());
+  }
+}
+
+Simulation simulate_fully(const Case& one_case, const std::string& file) {
+  if (one_case.step != nullptr) return record_fully(one_case, file);
   // Before gigabytes are recorded; what the estimate is too low for is refused below.
   constexpr double trusted = 2;
   const double about = effort_of(one_case, *one_case.schedule).instructions;
@@ -100,7 +109,7 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
   if (!chosen) return exit_usage;
 
   const Case one_case = ready_to_run(std::move(chosen->chosen));
-  const Simulation simulation = simulate_fully(one_case);
+  const Simulation simulation = simulate_fully(one_case, options.one_case.file);
   const std::string& title = chosen->scenario.title;
   decltype(TraceInput::of) of;
   if (one_case.step != nullptr)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -17,6 +18,7 @@
 #include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload.hpp"
 #include "collectives/element.hpp"
+#include "collectives/workload_checker.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -28,6 +30,14 @@ double rounded(ElementType type, double value) {
   std::array<std::byte, 8> element{};
   from_number(type, value, element.data());
   return to_number(type, element.data());
+}
+
+std::vector<std::byte> elements(ElementType type, const std::vector<double>& values) {
+  const auto size = static_cast<std::size_t>(size_of(type));
+  std::vector<std::byte> bytes(values.size() * size);
+  for (std::size_t e = 0; e < values.size(); ++e)
+    from_number(type, values[e], bytes.data() + e * size);
+  return bytes;
 }
 
 // One stream of a rank, and what it is to do next.
@@ -233,23 +243,18 @@ class ProgramRun {
   static Values reduced(const Call& call, const std::vector<Values>& inputs) {
     Values result = inputs.front();
     if (!result) return result;
+    const auto count = static_cast<std::int64_t>(result->size());
+    std::vector<std::byte> reduced = elements(call.type, *result);
     for (std::size_t i = 1; i < inputs.size(); ++i) {
       if (!inputs[i] || inputs[i]->size() != result->size()) return std::nullopt;
-      for (std::size_t e = 0; e < result->size(); ++e) {
-        double& into = (*result)[e];
-        const double other = (*inputs[i])[e];
-        switch (call.reduction) {
-          case Reduction::sum:
-          case Reduction::avg: into = rounded(call.type, into + other); break;
-          case Reduction::prod: into = rounded(call.type, into * other); break;
-          case Reduction::min: into = std::min(into, other); break;
-          case Reduction::max: into = std::max(into, other); break;
-        }
-      }
+      const std::vector<std::byte> other = elements(call.type, *inputs[i]);
+      reduce_elements(call.type, call.reduction, reduced.data(), other.data(), count);
     }
     if (call.reduction == Reduction::avg)
-      for (double& one : *result)
-        one = rounded(call.type, one / static_cast<double>(inputs.size()));
+      finish_average(call.type, reduced.data(), count, static_cast<std::int64_t>(inputs.size()));
+    for (std::size_t e = 0; e < result->size(); ++e)
+      (*result)[e] =
+          to_number(call.type, reduced.data() + e * static_cast<std::size_t>(size_of(call.type)));
     return result;
   }
 
@@ -261,12 +266,19 @@ class ProgramRun {
   std::map<std::tuple<std::uint16_t, std::ptrdiff_t, std::int64_t>, CallInputs> calls_;
 };
 
+// Whole numbers with all digits, as long as these are true.
+std::string number_in_full(double number) {
+  constexpr double exact = 9'007'199'254'740'992;  // 2^53
+  const bool is_whole = std::trunc(number) == number && std::abs(number) <= exact;
+  return is_whole ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+}
+
 std::string numbers_text(const Values& values) {
   constexpr std::size_t most = 20;
   if (!values) return "-";
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(values->size(), most); ++i)
-    texts.push_back(fmt::format("{:.6g}", (*values)[i]));
+    texts.push_back(number_in_full((*values)[i]));
   if (values->size() > most) texts.emplace_back("...");
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
@@ -277,14 +289,19 @@ ProgramBuffers show_program(const Case& one_case) {
   const auto& program = one_case.step->program;
   if (!program)
     throw_error(ErrorCode::invalid_argument,
-                "only a workload with a \"program\" has numbers to show, not a scheme");
+                "only a workload with a \"program\" has numbers to show, not a scheme; --expand "
+                "shows the program that this one stands for");
   const bool any = std::any_of(program->data.begin(), program->data.end(),
                                [](const auto& data) { return !data.values.empty(); });
   if (!any)
     throw_error(ErrorCode::invalid_argument,
                 "there is nothing to show: give \"data\" of the workload one list of numbers per "
                 "rank, as in {\"x\": [[1, 2], [3, 4]]}");
-  return ProgramRun(*program).run();
+  ProgramBuffers buffers = ProgramRun(*program).run();
+  const WorkloadReport report = check(*one_case.step);
+  if (report.fault && !concerns_data_only(*report.fault))
+    buffers.problem = why_it_cannot_run(*report.fault) + "; \"collsim check\" names the lines";
+  return buffers;
 }
 
 std::string to_text(const ProgramBuffers& buffers) {

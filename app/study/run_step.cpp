@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/scenario/make_case.hpp"
+#include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_job.hpp"
@@ -47,9 +51,9 @@ void check_size(const TrainingStep& step) {
   const double instructions = instructions_of(step.workload);
   if (instructions > max_instructions)
     throw_error(ErrorCode::too_large,
-                fmt::format("too large to simulate: about {:.2g} instructions (limit: {:.2g}); use "
+                fmt::format("too large to simulate: more than {:.2g} instructions, the limit; use "
                             "fewer ranks, layers, buckets or chunks",
-                            instructions, max_instructions));
+                            max_instructions));
 }
 
 StepResult::OfRank spent(const RankActivity& rank, Time end, Time step) {
@@ -110,19 +114,28 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
 void must_fit_together(const TrainingStep& step) {
   const WorkloadReport report = check(step);
   if (!report.fault || concerns_data_only(*report.fault)) return;
-  std::string fault = to_text(*report.fault);  // a line for each rank
-  for (std::size_t end = fault.find('\n'); end != std::string::npos; end = fault.find('\n', end))
-    fault.replace(end, fault.find_first_not_of(" \n", end) - end, "; ");
-  throw_error(ErrorCode::deadlock,
-              "this program never ends: " + fault + "; \"collsim check\" names the lines");
+  std::optional<SourceRange> place;
+  const std::vector<WorkloadSite>& sites = report.fault->sites;
+  if (step.program && !sites.empty() && sites.front().place < step.program->places.size())
+    place = step.program->places[sites.front().place];
+  throw MisfitError(why_it_cannot_run(*report.fault) + "; \"collsim check\" names the lines",
+                    place);
 }
 
-Simulation simulate_step(const Case& one_case, SimulationOptions how) {
+void make_ready(const Case& one_case, SimulationOptions& how) {
   check_size(*one_case.step);
   const TrainingStep& step = *one_case.step;
   if ((step.program || step.room) && !how.may_hang) must_fit_together(step);
   how.late = one_case.cluster->late;
+}
+
+Simulation simulate_ready(const Case& one_case, const SimulationOptions& how) {
   return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
+}
+
+Simulation simulate_step(const Case& one_case, SimulationOptions how) {
+  make_ready(one_case, how);
+  return simulate_ready(one_case, how);
 }
 
 SimulationOptions activities_of(const TrainingStep& step) {
@@ -179,7 +192,20 @@ Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
   SimulationOptions how;
   how.recording = Recording::full;
   how.max_recorded_steps = max_steps;
-  return simulate_step(one_case, how);
+  make_ready(one_case, how);
+  try {
+    return simulate_ready(one_case, how);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::too_large) throw;
+  }
+  const TrainingStep& step = *one_case.step;
+  throw_error(
+      ErrorCode::too_large,
+      fmt::format("too large to record: {} take more than {} steps; fewer {} show the same "
+                  "pattern",
+                  count_text(step.workload.size(), "rank"), with_commas(std::to_string(max_steps)),
+                  step.program ? "ranks, rounds of \"repeat\" or chunks"
+                               : "ranks, layers, buckets or microbatches"));
 }
 
 const Workload& workload_of(const Case& one_case) {

@@ -2,14 +2,28 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "app/json/sources.hpp"
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 #include "sim/simulate.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 
 class Workload;
+
+// A program that does not fit together, and where the first of its ranks is written.
+class MisfitError : public Error {
+ public:
+  MisfitError(const std::string& message, std::optional<SourceRange> place)
+      : Error(ErrorCode::deadlock, message), place_(place) {}
+  [[nodiscard]] const std::optional<SourceRange>& place() const { return place_; }
+
+ private:
+  std::optional<SourceRange> place_;
+};
 
 // The row of a case that is a training step.  Throws Error.
 [[nodiscard]] CaseResult run_step(const Case& one_case);

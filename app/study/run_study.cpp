@@ -22,6 +22,7 @@
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/study/run_case.hpp"
+#include "app/study/run_step.hpp"
 #include "app/study/run_study.hpp"
 #include "app/study/study_summary.hpp"
 
@@ -56,6 +57,8 @@ Diagnostic diagnostic_of(const Scenario& scenario, const Error& error) {
   diagnostic.place = place_for(scenario, path);
   diagnostic.pointer = "/" + std::string(path);
   std::replace(diagnostic.pointer.begin(), diagnostic.pointer.end(), '.', '/');
+  if (const auto* const misfit = dynamic_cast<const MisfitError*>(&error))
+    diagnostic.place = misfit->place().value_or(diagnostic.place);
   return diagnostic;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/show/program_buffers.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "app/scenario/workload/workload.hpp"
@@ -57,11 +58,27 @@ TEST(ShowProgram, ElementTypesRound) {
   EXPECT_EQ(buffers.after[0][2], (std::vector<double>{1}));
 }
 
+// As C++ and NCCL add.
+TEST(ShowProgram, IntegersWrapAround) {
+  const auto summed = [](const char* type, const char* values) {
+    return shown_program(
+        4, fmt::format(R"("data": {{"n": {{"dtype": "{}", "values": [{}, {}, {}, {}]}}}},
+                          "program": [{{"do": [{{"all-reduce": "n"}}]}}])",
+                       type, values, values, values, values));
+  };
+  EXPECT_EQ(summed("int8", "[100]").after[0][0], (std::vector<double>{-112}));
+  EXPECT_EQ(summed("uint8", "[100]").after[0][0], (std::vector<double>{144}));
+  expect_contains(to_text(summed("int32", "[2147483647]")), "[2147483647]  [-4]");
+  expect_contains(to_text(summed("float32", "[0.1]")), "[0.1]");
+}
+
 TEST(ShowProgram, SaysWhatNeverEndsOrHasNoValue) {
   EXPECT_EQ(shown_program(2, R"("data": {"x": [[1], [1]]}, "program": [
       {"on": 0, "do": [{"receive": "x", "from": 1}]}])")
                 .problem,
-            "the program never ends: \"collsim check\" says why");
+            "this program never ends: rank 0 waits for a message from rank 1; rank 1 ends before "
+            "that; "
+            "\"collsim check\" names the lines");
   expect_contains(
       shown_program(1, R"("data": {"x": [[0]]}, "program": [{"do": [{"set": {"y": "1 / x"}}]}])")
           .problem,

@@ -306,7 +306,9 @@ TEST(RunStep, WhatIsTooLargeIsRefused) {
   const std::string many = R"("shape": "switch", "ranks": 20000, "link": {"bandwidth": "25GB/s"})";
   const Studied studied = study(step_scenario(many, "\"ddp\": {}, " + like_bert));
   ASSERT_EQ(studied.messages().size(), 1U);
-  expect_contains(studied.messages()[0], "too large to simulate");
+  expect_contains(
+      studied.messages()[0],
+      "too large to simulate: more than 1e+10 instructions, the limit; use fewer ranks");
 }
 
 // Launching takes none of the device's time, so a collective beside it is exposed.
@@ -460,6 +462,28 @@ TEST(RunStep, RanksThatDoNotFitTogetherAreNamedInOneSentence) {
                   "this program never ends: rank 0 waits in call 1 of a (barrier) for "
                   "rank 1; rank 1 waits in call 1 of b (barrier) for rank 0");
   EXPECT_EQ(crossed.find('\n'), std::string::npos);
+  const auto sized = [](const char* op, const char* size) {
+    return fmt::format(R"({{{}, "size": "{}"}})", op, size);
+  };
+  expect_contains(message(sized(R"("send": "x", "to": 1)", "1MB"),
+                          sized(R"("receive": "x", "from": 0)", "2MB")),
+                  "this program does not fit together: rank 0 ");
+  expect_contains(message(sized(R"("all-reduce": "x", "group": "a")", "1MB"),
+                          sized(R"("all-reduce": "x", "group": "a")", "2MB")),
+                  "this program does not fit together: call 1 of a is all-reduce of 250000 f32");
+  expect_contains(message(sized(R"("send": "x", "to": 1)", "1MB"), ""),
+                  "this program does not fit together: rank 0 ");
+}
+
+TEST(RunStep, RanksThatDoNotFitTogetherAreShownWhereTheyAreWritten) {
+  const Studied studied = study(step_scenario(
+      R"("shape": "switch", "ranks": 2, "link": {"bandwidth": "25GB/s"})", R"("program": [
+{"on": 0, "do": [
+  {"work": "1us"}, {"send": "x", "to": 1, "size": "1MB"}]},
+{"on": 1, "do": [{"receive": "x", "from": 0, "size": "2MB"}]}])"));
+  ASSERT_EQ(studied.diagnostics.size(), 1U);
+  const auto at = studied.sources.locate(0, studied.diagnostics.sorted()[0].place.begin);
+  EXPECT_EQ(at.column, 20U);
 }
 
 TEST(RunStep, ExpectationsCanAskForTheIdleTimeOfARank) {
