@@ -18,6 +18,20 @@ using PathKind = CriticalPath::Kind;
 constexpr std::size_t most_lines = 40;
 constexpr std::size_t longest_turn = 8;  // lines that are looked for in turn
 
+// Of layers 1, 2, 3, 2, 1, the first is 1 and the last is 3: whatever the order, all are named.
+void widen(std::int32_t& first, std::int32_t& last, std::int32_t more) {
+  if (first <= 0 || more <= 0) return;
+  const bool rises = first == last ? more > last : first < last;
+  std::int32_t& lowest = rises ? first : last;
+  std::int32_t& highest = rises ? last : first;
+  lowest = std::min(lowest, more);
+  highest = std::max(highest, more);
+}
+void widen(Action& first, Action& last, const Action& more) {
+  widen(first.label.number, last.label.number, more.label.number);
+  widen(first.label.microbatch, last.label.microbatch, more.label.microbatch);
+}
+
 // Actions that are told in one line where they follow each other.
 struct ActionRun {
   Action first, last;
@@ -31,7 +45,8 @@ struct ActionRun {
                       first.kind == Action::Kind::send ? first.peer : Rank(0));
   }
   void append(const ActionRun& other) {
-    last = other.last;
+    widen(first, last, other.first);
+    widen(first, last, other.last);
     shares += other.shares;
     to = other.to;
   }
@@ -155,7 +170,7 @@ void add_calls(const RecordedActions& actions, const Workload& workload, StepExp
       return family.first.family() == run.family();
     });
     if (found == families.end()) found = families.insert(found, {run, {}});
-    found->first.last = one.action;
+    widen(found->first.first, found->first.last, one.action);
     found->second.calls += 1;
     found->second.time += one.end - one.begin;
     found->second.exposed += outside(one.begin, one.end, computing);
@@ -198,7 +213,7 @@ void add_slack(const Case& one_case, const Simulation& simulation, const Recorde
     });
     if (found == families.end()) found = families.insert(found, {run, {}});
     auto& [seen, line] = *found;
-    seen.last = one.action;
+    widen(seen.first, seen.last, one.action);
     ++line.actions;
     const Time spare = slack[one.last_step];
     if (spare == Time{}) {

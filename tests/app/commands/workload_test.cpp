@@ -84,7 +84,8 @@ TEST(WorkloadCommands, CheckProvesASchemeAndShowWantsAProgram) {
   expect_contains(proved.out, "ddp on 8 ranks proved, 24 collectives");
   const Ran shown = run_collsim({"show", file});
   EXPECT_EQ(shown.code, exit_usage);
-  expect_contains(shown.err, "only a workload with a \"program\" has numbers to show");
+  expect_contains(
+      shown.err, "only a workload with a \"program\" has numbers to show, not a scheme; --expand ");
 }
 
 TEST(WorkloadCommands, CheckSaysWhatItProvesOfTheData) {
@@ -285,6 +286,39 @@ TEST(WorkloadCommands, ExplainTellsTheCriticalPathInWords) {
   // Of the path, computing is what comes before the first bucket and after the last.
   EXPECT_NEAR(explained["shares"]["computing_s"].get<double>(), 0.080, 1e-12);
   EXPECT_NEAR(explained["exposed"][0]["exposed_s"].get<double>(), 0.03447433728, 1e-12);
+}
+
+// Forward and backward pass gather the parameters of the layers up and down.
+TEST(WorkloadCommands, ExplainNamesAllLayersOfCalls) {
+  const Folder folder;
+  const Ran ran = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "25GB/s", "overhead": "5us" } },
+    "workload": { "fsdp": {}, "model": { "layers": [
+      { "times": 6, "forward": "1ms", "backward": "2ms", "gradients": "10MB" } ] } } })")});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.out, "all-gather of layers 1 to 6: 11 calls, ");
+  expect_contains(ran.out, "reduce-scatter of layers 6 to 1: 6 calls, ");
+}
+
+TEST(WorkloadCommands, ATraceOfALargeStepSaysWhatWouldHelp) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", ddp);
+  const Ran ran =
+      run_collsim({"trace", file, "--set", "cluster.ranks=400", "-o", folder.path("t.json")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_text(ran.err, file +
+                           ": too large to record: 400 ranks take more than 5,000,000 steps; "
+                           "fewer ranks, layers, buckets or microbatches show the same pattern\n");
+}
+
+TEST(WorkloadCommands, ShowSaysWhyAProgramCannotRun) {
+  const Folder folder;
+  const Ran ran = run_collsim({"show", folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 2, "link": { "bandwidth": "25GB/s" } },
+    "workload": { "data": { "x": [[1], [2, 3]] }, "program": [ { "do": [ { "all-reduce": "x" } ] } ] } })")});
+  EXPECT_EQ(ran.code, exit_failed);
+  expect_contains(ran.out,
+                  "\nthis program does not fit together: call 1 of world is all-reduce of 1 f32, ");
 }
 
 TEST(WorkloadCommands, KnobsAreSimulatedAndNotGuessed) {
