@@ -56,7 +56,12 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
 }
 
 void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs) {
-  command.choice("--format", format, format_names(), "output format (default: table)");
+  Option& option =
+      command.choice("--format", format, format_names(), "output format (default: table)");
+  // As its files are called.
+  option.take = [take = option.take](const std::string& name) {
+    take(name == "md" ? "markdown" : name);
+  };
   command.value("-o", outputs, "FILE",
                 "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
                 ".txt, .html; may be repeated); --quiet prints nothing");

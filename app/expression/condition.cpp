@@ -35,9 +35,13 @@ class PathReader {
       : member_(&member),
         pointer_(std::move(pointer)),
         facts_(&facts),
-        diagnostics_(&diagnostics) {}
+        diagnostics_(&diagnostics),
+        path_(member.key) {}
 
   void read(Condition& condition) {
+    if (!find_axis() && value_at(facts_->scenario().resolved, path_) == nullptr)
+      if (const auto swept = facts_->find_swept(path_); swept.size() == 1)
+        path_ = facts_->name(swept.front());
     const std::vector<Comparable> wanted = wanted_values();
     if (wanted.empty()) return;
     if (const auto swept = find_axis()) {
@@ -66,7 +70,7 @@ class PathReader {
  private:
   using SweptPath = ScenarioFacts::SweptPath;
 
-  [[nodiscard]] const std::string& path() const { return member_->key; }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
   static bool is_one_of(const Comparable& value, const std::vector<Comparable>& wanted) {
     return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
@@ -165,14 +169,15 @@ class PathReader {
 
   void report(const SourceRange& place, std::string code, std::string message,
               std::string suggestion, std::string hint) {
-    diagnostics_->add({std::move(code), std::move(message), place, pointer_to(pointer_, path()),
-                       std::move(suggestion), std::move(hint)});
+    diagnostics_->add({std::move(code), std::move(message), place,
+                       pointer_to(pointer_, member_->key), std::move(suggestion), std::move(hint)});
   }
 
   const JsonValue::Member* member_;
   std::string pointer_;
   const ScenarioFacts* facts_;
   Diagnostics* diagnostics_;
+  std::string path_;  // in full, also where the key is a short name
 };
 
 }  // namespace

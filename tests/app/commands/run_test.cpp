@@ -86,6 +86,14 @@ TEST(Run, OutputFilesTakeTheirFormatFromTheSuffixOrFromFormat) {
   EXPECT_EQ(json::parse(folder.read("b"))["complete"], true);
 }
 
+TEST(Run, MarkdownIsAlsoCalledAsItsFilesAre) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", chain_scenario());
+  const Ran full = run_collsim({"run", file, "--format", "markdown"});
+  EXPECT_EQ(full.code, exit_fine) << full.err;
+  EXPECT_EQ(run_collsim({"run", file, "--format", "md"}).out, full.out);
+}
+
 TEST(Run, TheScenarioIsNeverOverwritten) {
   const Folder folder;
   const std::string file = folder.write("a.json", chain_scenario());

@@ -115,6 +115,7 @@ TEST(CheckingExpectations, FailsWhenNothingMatches) {
   expect_text(failure(R"("collective.chunks": 3)"), "no row matches when collective.chunks = 3");
   expect_text(failure(R"("collective.chunks": [2, 8], "cluster.ranks": 8)"),
               "no row matches when collective.chunks = 2 or 8, cluster.ranks = 8");
+  expect_text(failure(R"("chunks": 3)"), "no row matches when collective.chunks = 3");
   expect_text(failure(R"("cluster.ranks": 9)"), "no row matches when cluster.ranks = 9");
 }
 
@@ -135,6 +136,8 @@ TEST(CheckingExpectations, MatchesValuesByWhatTheyMean) {
   EXPECT_EQ(checked(R"("cluster.link.overhead": "5000 ns")"), 6U);
   EXPECT_EQ(checked(R"("cluster.link.bandwidth": "200Gb/s")"), 6U);
   EXPECT_EQ(checked(R"("collective.op": "Bcast", "collective.chunks": 4)"), 1U);
+  EXPECT_EQ(checked(R"("chunks": [1, 16])"), 2U);
+  EXPECT_EQ(checked(R"("S": 4)"), 1U);
 }
 
 TEST(CheckingExpectations, SkipsWhatNeedsAMeasurement) {

@@ -151,8 +151,8 @@ TEST(ReadingExpectations, NamesPathsOfWhenThatAreNotThere) {
     |   swept: collective.chunks
 )j");
   const Study study(
-      chain_scenario(R"({"when": {"chunks": 1}, "metric": "time", "at_least": "N/B"})"));
-  EXPECT_EQ(study.diagnostics.sorted().at(0).suggestion, "collective.chunks");
+      chain_scenario(R"({"when": {"size": 1}, "metric": "time", "at_least": "N/B"})"));
+  EXPECT_EQ(study.diagnostics.sorted().at(0).suggestion, "collective.size");
 }
 
 TEST(ReadingExpectations, NamesValuesOfWhenThatCanNeverBe) {
