@@ -24,6 +24,8 @@ CONSTANTS = {"fitted for each kind of GPU, seven": "efficiency, attention, memor
              "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)"}
 MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
        "70b": (8192, 64, 80)}
+NEMO = {"GPT3-5B": (4096, 32, 24, 16384, 51200), "GPT3-175B": (12288, 96, 96, 49152, 51200),
+        "LLAMA2-7B": (4096, 32, 32, 11008, 32000), "Nemotron-8B": (4096, 32, 32, 16384, 256000)}
 # Of the rows of Megatron's first table, which does not say it: what fits its memory.
 MICRO_BATCH = {"1.7": 16, "7.5": 4, "39.1": 4, "145.6": 2, "529.6": 1}
 
@@ -70,15 +72,34 @@ def read_rows(folder):
                              recompute="full" if full else "selective",
                              sequence_parallel="false" if full else "true"))
     for r in table(folder, "llm_foundry_fsdp"):
-        if r["gpu"] not in ("a100_80gb", "a100_40gb", "h100_80gb") or "fp8" in r["precision"]:
-            continue
-        hidden, heads, layers = MPT[r["model"]]
-        name = {"a100_80gb": "A100 80 GB", "a100_40gb": "A100 40 GB", "h100_80gb": "H100"}[r["gpu"]]
-        rows.append(row(f"LLM Foundry FSDP on {name}", r["gpus"], 1, 1, r["gpus"], r["global_batch"],
-                        r["micro_batch"], hidden, heads, layers, r["seq"], r["step_s_from_tokens"],
-                        scheme="fsdp", attention="fused", vocab=50368, model=r["model"],
-                        recompute="full" if r["activation_checkpointing"] == "True" else "none",
-                        preset="dgx-h100" if r["gpu"] == "h100_80gb" else "dgx-a100"))
+        name = {"a100_80gb": "A100 80 GB", "a100_40gb": "A100 40 GB", "h100_80gb": "H100"}.get(r["gpu"])
+        if name and "fp8" not in r["precision"]:
+            rows.append(foundry(f"LLM Foundry FSDP on {name}", r))
+    return rows
+
+
+def foundry(source, r, **more):
+    hidden, heads, layers = MPT[r["model"]]
+    return row(source, r["gpus"], 1, 1, r["gpus"], r["global_batch"], r["micro_batch"], hidden, heads, layers, r["seq"],
+               r["step_s_from_tokens"], scheme="fsdp", attention="fused", vocab=50368, model=r["model"],
+               recompute="full" if r["activation_checkpointing"] == "True" else "none",
+               preset="dgx-h100" if r["gpu"] == "h100_80gb" else "dgx-a100", **more)
+
+
+def rows_in_8_bits(folder):
+    """Of H100, to which no device is fitted.  NeMo shards the optimizer and overlaps gradients."""
+    rows = [foundry("LLM Foundry FSDP", r, dtype="float8") for r in table(folder, "llm_foundry_fsdp")
+            if r["gpu"] == "h100_80gb" and "fp8" in r["precision"]]
+    for r in table(folder, "nemo_dgx_h100_fp8"):
+        if r["model"] not in NEMO or r["cp"] != "1":
+            continue  # contexts cannot be spread
+        hidden, heads, layers, ffn, vocab = NEMO[r["model"]]
+        rows.append(row("NeMo, " + r["model"], r["gpus"], r["tp"], r["pp"], int(r["gpus"]) // int(r["tp"]) // int(r["pp"]),
+                        r["global_batch"], r["micro_batch"], hidden, heads, layers, r["seq"], r["step_s_from_tokens"],
+                        chunks=int(r["vp"]), vocab=vocab, attention="fused", ffn=ffn, preset="dgx-h100", dtype="float8",
+                        architecture="llama" if "LLAMA" in r["model"] else "gpt",
+                        sequence_parallel="true" if r["tp"] != "1" else "false",
+                        options={"zero": 1, "overlap": True}))
     return rows
 
 
@@ -86,9 +107,10 @@ def scenario(r, device):
     nodes = -(-r["gpus"] // 8)
     model = {key: r[key] for key in ("layers", "hidden", "heads", "seq", "vocab", "micro_batch",
                                      "global_batch", "recompute", "attention")}
+    model.update({key: r[key] for key in ("dtype", "ffn", "architecture") if key in r})
     scheme = {}
     if r["scheme"] == "train":
-        scheme = {"tp": r["tp"], "pp": r["pp"], "dp": r["dp"],
+        scheme = {**r.get("options", {}), "tp": r["tp"], "pp": r["pp"], "dp": r["dp"],
                   "sequence_parallel": r["sequence_parallel"] == "true"}
         if r["chunks"] > 1:
             scheme.update(schedule="interleaved", chunks=r["chunks"])
@@ -182,7 +204,7 @@ def over_gpus(rows):
                 f"{measured:.3f} | {predicted:.3f} |")
 
 
-def report(collsim, rows):
+def report(collsim, rows, in_8_bits):
     by_source = collections.defaultdict(list)
     for r in rows:
         by_source[r["source"]].append(r)
@@ -207,7 +229,11 @@ def report(collsim, rows):
              "| Runs | GPUs | Measured | Predicted |", "|---|---|---|---|"]
     ratios = list(over_gpus(rows))
     text += [one for _, one in ratios]
-    text += ["", f"The largest of these errors is {100 * max(abs(error) for error, _ in ratios):.1f} %."]
+    text += ["", f"The largest of these errors is {100 * max(abs(error) for error, _ in ratios):.1f} %.", "",
+             "In 8 bits (`\"dtype\": \"float8\"`) on H100, to which nothing is fitted:", "",
+             "| Runs | GPUs | Measured | Predicted | Error |", "|---|---|---|---|---|"]
+    for r, error in zip(in_8_bits, errors(collsim, in_8_bits)):
+        text.append(f"| {r['source']} | {r['gpus']} | {r['iteration_s']:.3f} s | {r['predicted_s']:.3f} s | {100 * error:+.1f} % |")
     return "\n".join(text) + "\n"
 
 
@@ -222,7 +248,7 @@ def main():
     if asked.runs:
         write_runs(asked.runs + ".a100.csv", [r for r in rows if r["preset"] == "dgx-a100" and "40 GB" not in r["source"]])
         write_runs(asked.runs + ".h100.csv", [r for r in rows if r["preset"] == "dgx-h100"])
-    text = report(asked.collsim, rows)
+    text = report(asked.collsim, rows, rows_in_8_bits(asked.tables))
     print(text, end="")
     if asked.output:
         with open(asked.output, "w", encoding="utf-8") as file:

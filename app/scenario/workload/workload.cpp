@@ -10,6 +10,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/object_reader.hpp"
+#include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
 #include "collectives/cost/cost_model.hpp"
