@@ -110,7 +110,10 @@ std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwi
 // How much an error of a constant by a factor e weighs beside those of runs: little, so that it
 // decides only where runs do not.  But what collectives take from computing lies with their kernels
 // more than with a GPU, and of runs only those that hide many of them tell it.
-constexpr std::array<double, 7> belief_weights{0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 3};
+constexpr std::array<double, training_constants.size()> belief_weights{0.1, 0.1, 0.1, 0.1,
+                                                                       0.1, 0.1, 0.1, 3};
+// Of a constant that is held.
+constexpr double certain = 100;
 
 }  // namespace
 
@@ -189,8 +192,9 @@ double sharded_formula(const FormulaParts& parts, const Device& device, double s
   const auto of_layer = static_cast<double>(parameters_of_layer(run.model));
   const double gather =
       parts.all_reduce(run.dp, of_layer * static_cast<double>(size_of(run.model.type))) / 2;
-  const double passes = std::max(layer.forward.seconds() + slower * gather, gather) +
-                        std::max(layer.backward.seconds() + 2 * slower * gather, 2 * gather);
+  const double more = device.sharding.seconds() + slower * gather;
+  const double passes = std::max(layer.forward.seconds() + more, gather) +
+                        std::max(layer.backward.seconds() + more + slower * gather, 2 * gather);
   const double logits = parts.forward_logits() + parts.backward_logits();
   const auto layers = static_cast<double>(run.model.layers);
   const double host = layers * device.launch.seconds() * (layer.again > Time{} ? 3 : 2);
@@ -243,7 +247,7 @@ double step_formula(const TrainingRun& run, const TrainingDevice& device,
 }
 
 TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDevice& known,
-                         const TrainingLinks& links) {
+                         const TrainingLinks& links, const std::set<std::string>& held) {
   std::map<std::string, double> of_source;
   for (const TrainingRun& run : runs) ++of_source[run.source];
   const double all = static_cast<double>(runs.size()) / static_cast<double>(of_source.size());
@@ -253,13 +257,14 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDev
   const auto device_at = [&known](const std::vector<double>& x) {
     TrainingDevice changed = known;
     Device& device = changed.device;
-    device.efficiency = x[0];
-    device.attention = x[1];
+    device.efficiency = std::min(x[0], 1.0);
+    device.attention = std::min(x[1], 1.0);
     device.memory_bandwidth = x[2];
     device.latency = from_seconds(x[3]);
     device.launch = from_seconds(x[4]);
     device.skew = from_seconds(x[5]);
-    changed.slowdown = std::llround(std::min(x[6], 0.99) * CostModel::millionths);
+    device.sharding = from_seconds(x[6]);
+    changed.slowdown = std::llround(std::min(x[7], 0.99) * CostModel::millionths);
     return changed;
   };
   const auto times_with = [&](const TrainingDevice& device) {
@@ -269,24 +274,25 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDev
     return times;
   };
   const Device& before = known.device;
-  const std::vector<double> likely{before.efficiency,
-                                   before.attention,
-                                   before.memory_bandwidth,
-                                   before.latency.seconds(),
-                                   before.launch.seconds(),
-                                   before.skew.seconds(),
-                                   static_cast<double>(known.slowdown) / CostModel::millionths};
+  const std::vector<double> likely{
+      before.efficiency,         before.attention,
+      before.memory_bandwidth,   before.latency.seconds(),
+      before.launch.seconds(),   before.skew.seconds(),
+      before.sharding.seconds(), static_cast<double>(known.slowdown) / CostModel::millionths};
+  std::array<double, training_constants.size()> beliefs = belief_weights;
+  for (std::size_t i = 0; i < beliefs.size(); ++i)
+    if (held.contains(training_constants[i])) beliefs[i] = certain;
   const Predictions predicted = [&](const std::vector<double>& x) {
     std::vector<double> times = times_with(device_at(x));
     for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::pow(times[i], weights[i]);
-    for (std::size_t i = 0; i < x.size(); ++i) times.push_back(std::pow(x[i], belief_weights[i]));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      times.push_back(std::pow(x[i] / likely[i], beliefs[i]));
     return times;
   };
   std::vector<double> measured;
   for (std::size_t i = 0; i < runs.size(); ++i)
     measured.push_back(std::pow(runs[i].step_s, weights[i]));
-  for (std::size_t i = 0; i < likely.size(); ++i)
-    measured.push_back(std::pow(likely[i], belief_weights[i]));
+  measured.resize(measured.size() + likely.size(), 1);
   TrainingFit result;
   result.constants = fit(predicted, measured, likely, likely.size());
   std::vector<double> x;
@@ -311,6 +317,7 @@ JsonValue device_value(const TrainingDevice& fitted) {
        {"latency", microseconds(device.latency)},
        {"launch", microseconds(device.launch)},
        {"skew", microseconds(device.skew)},
+       {"sharding", microseconds(device.sharding)},
        {"slowdown",
         std::round(static_cast<double>(fitted.slowdown) / CostModel::millionths * digits) /
             digits}});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,24 +60,30 @@ struct TrainingLinks {
 //
 // where v is the number of pieces on a stage.  Sharded, a pass of a layer takes no less than
 // gathering its parameters, g (backward: and scattering its gradients), during which computing is
-// slower by the share s:
+// slower by the share s, and u longer:
 //
-//   T = m (L (max(f + s g, g) + max(b + 2 s g, 2 g)) + logits) + g + optimizer / K
+//   T = m (L (max(f + u + s g, g) + max(b + u + 2 s g, 2 g)) + logits) + g + optimizer / K
 //
 // and, each of the m times, no less than the host needs for the passes.
 [[nodiscard]] double step_formula(const TrainingRun& run, const TrainingDevice& device,
                                   const TrainingLinks& links);
 
-// efficiency, attention, memory_bandwidth, latency, launch, skew and slowdown of a device with the
-// peak of `known`, whose other constants are what is thought likely where the runs say little.
+// What is fitted of a device, in the order of TrainingFit::constants.
+inline constexpr std::array<const char*, 8> training_constants{
+    "efficiency", "attention", "memory_bandwidth", "latency",
+    "launch",     "skew",      "sharding",         "slowdown"};
+
+// The constants of a device with the peak of `known`, whose other constants are what is thought
+// likely where the runs say little; those with the names `held` stay what they are.
 // Sources with many runs count no more than those with few.
 struct TrainingFit {
   TrainingDevice device;
-  std::vector<Fitted> constants;  // in this order
-  std::vector<double> errors;     // formula / measured - 1, of each run
+  std::vector<Fitted> constants;
+  std::vector<double> errors;  // formula / measured - 1, of each run
 };
 [[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs,
-                                       const TrainingDevice& known, const TrainingLinks& links);
+                                       const TrainingDevice& known, const TrainingLinks& links,
+                                       const std::set<std::string>& held = {});
 
 // "device" of a workload.
 [[nodiscard]] JsonValue device_value(const TrainingDevice& device);

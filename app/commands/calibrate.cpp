@@ -190,6 +190,11 @@ Action declare_calibrate(Options& command) {
       .choice("--recompute", options->training.recompute, {"none", "full"},
               "with --from-training: what the runs computed again (default: none)")
       .needs = "--from-training";
+  command
+      .value("--hold", options->training.held, "NAMES",
+             "with --from-training: constants that stay what the preset's GPU has, such as "
+             "latency,launch")
+      .needs = "--from-training";
   command.value("--preset", tables.preset, "NAME",
                 "with --from: the machine that the logs are of, which is believed to be much like "
                 "it (default: by the name of its GPUs); with --from-training: that of the runs; "

@@ -57,6 +57,22 @@ TrainingMachine machine_of(const std::string& name) {
   return {*device, links};
 }
 
+// "latency,launch"
+std::set<std::string> held_constants(std::string_view names) {
+  std::set<std::string> held;
+  while (!names.empty()) {
+    const std::string name(names.substr(0, names.find(',')));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (std::find(training_constants.begin(), training_constants.end(), name) ==
+        training_constants.end())
+      throw UsageError(fmt::format("--hold: there is no constant \"{}\"; there are: {}", name,
+                                   fmt::join(training_constants, ", ")));
+    held.insert(name);
+  }
+  if (held.size() == training_constants.size()) throw UsageError("--hold: nothing is left to fit");
+  return held;
+}
+
 std::vector<double> sizes(std::vector<double> errors) {
   for (double& error : errors) error = std::abs(error);
   std::sort(errors.begin(), errors.end());
@@ -80,7 +96,7 @@ int gpus_of(const TrainingRun& run) {
 
 // How far the runs of each number of GPUs are from what a fit to all others predicts.
 void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& machine,
-                  std::ostream& out) {
+                  const std::set<std::string>& held, std::ostream& out) {
   std::set<int> counts;
   for (const TrainingRun& run : runs) counts.insert(gpus_of(run));
   if (counts.size() < 2) return;
@@ -90,7 +106,7 @@ void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& m
   for (const int count : counts) {
     std::vector<TrainingRun> others, left_out;
     for (const TrainingRun& run : runs) (gpus_of(run) == count ? left_out : others).push_back(run);
-    const TrainingFit fitted = fit_training(others, machine.device, machine.links);
+    const TrainingFit fitted = fit_training(others, machine.device, machine.links, held);
     std::vector<double> errors;
     errors.reserve(left_out.size());
     for (const TrainingRun& run : left_out)
@@ -108,6 +124,7 @@ void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& m
 int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& terminal) {
   using Recompute = Transformer::Recompute;
   const TrainingMachine machine = machine_of(options.preset);
+  const std::set<std::string> held = held_constants(options.held);
   Sources sources;
   Diagnostics diagnostics;
   const auto source = read_source(options.table, sources, diagnostics);
@@ -122,14 +139,15 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
     throw UsageError(fmt::format("{} {} too few to fit to; there must be {}",
                                  count_text(runs.size(), "run"), runs.size() == 1 ? "is" : "are",
                                  least_runs));
-  const TrainingFit fitted = fit_training(runs, machine.device, machine.links);
+  const TrainingFit fitted = fit_training(runs, machine.device, machine.links, held);
   const std::vector<double> sorted = sizes(fitted.errors);
   const JsonValue device = device_value(fitted.device);
   terminal.out << fmt::format(
       "{} constants fitted to {} runs: half within {:.1f}%, {} (by the formula)\n\n",
-      fitted.constants.size(), runs.size(), 100 * quantile(sorted, 0.5), most_text(sorted));
+      fitted.constants.size() - held.size(), runs.size(), 100 * quantile(sorted, 0.5),
+      most_text(sorted));
   terminal.out << "\"device\": " << to_pretty_json(device) << '\n';
-  print_splits(runs, machine, terminal.out);
+  print_splits(runs, machine, held, terminal.out);
   if (options.output.empty()) return exit_fine;
   const JsonValue file =
       JsonValue::object({{"scenario", 1}, {"workload", JsonValue::object({{"device", device}})}});

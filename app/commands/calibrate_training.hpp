@@ -11,6 +11,7 @@ namespace collsim {
 struct CalibrateTrainingOptions {
   std::string table;
   std::string recompute = "none";
+  std::string held;    // names of constants, separated by commas
   std::string preset;  // the machine that they ran on
   std::string output;  // empty: none
 };

@@ -24,6 +24,7 @@ struct Model {
   Time forward{};                       // of what is in no layer
   Time optimizer{};                     // of all parameters, on one rank
   Time launch{};                        // of a pass of a layer by the host, of Ddp, Fsdp and Train
+  Time sharding{};                      // which a pass of a layer takes longer with Fsdp
   ElementType type = ElementType::f32;  // of gradients and activations
 };
 

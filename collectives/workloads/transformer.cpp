@@ -185,6 +185,7 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
   Model result;
   result.type = model.type;
   result.launch = device.launch;
+  result.sharding = device.sharding;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     layer.name = concat("layer ", i + 1);
     result.layers.push_back(layer);

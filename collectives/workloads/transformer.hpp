@@ -62,7 +62,8 @@ inline constexpr std::int64_t megatron_vocabulary = 51'200;  // GPT-2's, padded 
 // their own.  The bytes are those of the activations that a layer keeps without recomputation: each
 // is written, or read, about once; backward twice.
 // The last term is what t ranks wait for the slowest of them at each of two collectives, when each
-// comes late by an exponential time with the mean `skew`.
+// comes late by an exponential time with the mean `skew`.  Where FSDP gathers the parameters of a
+// layer for a pass, that takes `sharding` longer, besides the messages.
 struct Device {
   double flops = 0;             // FLOP/s, at best
   double efficiency = 1;        // what of that products with parameters reach, ...
@@ -71,6 +72,7 @@ struct Device {
   Time latency{};
   Time launch{};
   Time skew{};
+  Time sharding{};
   double flops_of_8_bits = 0;  // 0: unknown
 };
 

@@ -63,6 +63,27 @@ class Predict(Test):
         self.assertIn("size it by --set", self.run_collsim(*flags, "-g", "16", code=2).stderr)
 
 
+class Devices(Test):
+    def fit(self, *options, code=0):
+        runs = common.ROOT / "docs/measurements/2026-11-28-h100-steps.csv"
+        return self.run_collsim("calibrate", "--from-training", str(runs), "--preset", "dgx-h100", *options, code=code)
+
+    def test_are_fitted_to_steps_of_one_gpu(self):
+        done = self.fit("--hold", "skew,sharding,slowdown", "-o", "machine.json")
+        self.assertRegex(done.stdout, r"^5 constants fitted to 25 runs: half within [12]\.\d%, 95% within [3-6]\.\d% ")
+        include = {"scenario": 1, "include": ["machine.json"], "cluster": {"preset": "dgx-h100"},
+                   "workload": {"ranks": 1, "train": {"tp": 1, "pp": 1, "dp": 1},
+                                "model": {"transformer": {"layers": 12, "hidden": 768, "heads": 12, "seq": 1024, "vocab": 50304,
+                                                          "attention": "fused", "micro_batch": 8, "global_batch": 32}}}}
+        (row,) = json.loads(self.run_collsim("run", self.file(include), "--format", "json").stdout)["rows"]
+        self.assertAlmostEqual(row["step_s"], 0.110, delta=0.011)
+
+    def test_names_of_constants_are_checked(self):
+        self.assertIn('there is no constant "lateny"; there are: efficiency', self.fit("--hold", "lateny", code=2).stderr)
+        every = "efficiency,attention,memory_bandwidth,latency,launch,skew,sharding,slowdown"
+        self.assertIn("nothing is left to fit", self.fit("--hold", every, code=2).stderr)
+
+
 class Sweeps(Test):
     def test_sizes_between_two_sizes_are_whole_elements(self):
         sweep = {"collective.size": {"from": "1MiB", "to": "1GiB", "points": 300}}

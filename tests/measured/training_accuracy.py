@@ -14,13 +14,15 @@ import concurrent.futures
 import csv
 import json
 import os
+import pathlib
 import statistics
 import subprocess
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = ("source,scheme,tp,pp,dp,chunks,global_batch,micro_batch,hidden,heads,layers,seq,vocab,"
            "recompute,sequence_parallel,attention,iteration_s").split(",")
-CONSTANTS = {"fitted for each kind of GPU, seven": "efficiency, attention, memory_bandwidth, latency, launch, skew, slowdown",
+CONSTANTS = {"fitted for each kind of GPU, eight": "efficiency, attention, memory_bandwidth, latency, launch, skew, sharding, slowdown",
              "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)"}
 MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
        "70b": (8192, 64, 80)}
@@ -103,6 +105,18 @@ def rows_in_8_bits(folder):
     return rows
 
 
+def rows_of_one_gpu(gpu, preset):
+    """Of this repository: written by bench/gpu/training_steps.py."""
+    rows = []
+    for path in (ROOT / "docs" / "measurements").glob(f"*-{gpu}-steps.csv"):
+        with open(path, encoding="utf-8") as file:
+            for r in csv.DictReader(file):
+                numbers = [int(r[name]) for name in ("global_batch", "micro_batch", "hidden", "heads", "layers", "seq")]
+                rows.append(row(r["source"], 1, 1, 1, 1, *numbers, float(r["iteration_s"]), vocab=int(r["vocab"]),
+                                recompute=r["recompute"], attention=r["attention"], preset=preset))
+    return rows
+
+
 def scenario(r, device):
     nodes = -(-r["gpus"] // 8)
     model = {key: r[key] for key in ("layers", "hidden", "heads", "seq", "vocab", "micro_batch",
@@ -159,14 +173,7 @@ def write_runs(path, rows):
 def splits(collsim, rows):
     """Each number of GPUs of one node, predicted with a device fitted to all other runs."""
     for left_out in (2, 4, 8):
-        others = [r for r in rows if r["gpus"] != left_out]
-        with tempfile.TemporaryDirectory() as folder:
-            write_runs(folder + "/runs.csv", others)
-            subprocess.run([collsim, "calibrate", "--from-training", folder + "/runs.csv", "--preset",
-                            "dgx-a100", "-o", folder + "/machine.json"], check=True,
-                           capture_output=True)
-            with open(folder + "/machine.json", encoding="utf-8") as file:
-                device = json.load(file)["workload"]["device"]
+        device = fitted_device(collsim, [r for r in rows if r["gpus"] != left_out], "dgx-a100")
         asked = [r for r in rows if r["gpus"] == left_out]
         yield line(f"{left_out} GPUs, fitted to the others", errors(collsim, asked, device))
 
@@ -204,6 +211,26 @@ def over_gpus(rows):
                 f"{measured:.3f} | {predicted:.3f} |")
 
 
+def fitted_device(collsim, rows, preset, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        write_runs(folder + "/runs.csv", rows)
+        subprocess.run([collsim, "calibrate", "--from-training", folder + "/runs.csv", "--preset", preset, *options,
+                        "-o", folder + "/machine.json"], check=True, capture_output=True)
+        with open(folder + "/machine.json", encoding="utf-8") as file:
+            return json.load(file)["workload"]["device"]
+
+
+def on_one_gpu(collsim):
+    h100, h200 = rows_of_one_gpu("h100", "dgx-h100"), rows_of_one_gpu("h200", "hgx-h200")
+    yield line("H100, the preset's device", errors(collsim, h100))
+    yield line("H200, the preset's device", errors(collsim, h200))
+    device = fitted_device(collsim, h100, "dgx-h100", "--hold", "skew,sharding,slowdown")
+    yield line("H100, a device fitted to these rows", errors(collsim, h100, device))
+    bandwidth = float(device["memory_bandwidth"].removesuffix("GB/s"))
+    device["memory_bandwidth"] = f"{bandwidth * 4800 / 3350:.1f}GB/s"
+    yield line("H200, that device with 4800/3350 of its bandwidth", errors(collsim, h200, device))
+
+
 def report(collsim, rows, in_8_bits):
     by_source = collections.defaultdict(list)
     for r in rows:
@@ -211,8 +238,8 @@ def report(collsim, rows, in_8_bits):
     text = ["# Training steps: predicted and published", "",
             "Written by `./dev accuracy`. Published steps of transformers, each asked as a scenario with `train` or `fsdp` on the "
             "presets", "`dgx-a100` and `dgx-h100` with the devices that come with them. Those are fitted by `collsim calibrate "
-            "--from-training` to the", "same rows: to all of A100 with 80 GB, and to those of H100. The tables are not part of this "
-            "repository.", "",
+            "--from-training` to the", "same rows: to all of A100 with 80 GB, and to those of H100, of which latency, launch and "
+            "memory_bandwidth were measured", "(below) and are held. The tables are not part of this repository.", "",
             *(f"- Constants {kind}: {names}" for kind, names in CONSTANTS.items()), "",
             "| Runs | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|"]
     pooled = []
@@ -234,6 +261,10 @@ def report(collsim, rows, in_8_bits):
              "| Runs | GPUs | Measured | Predicted | Error |", "|---|---|---|---|---|"]
     for r, error in zip(in_8_bits, errors(collsim, in_8_bits)):
         text.append(f"| {r['source']} | {r['gpus']} | {r['iteration_s']:.3f} s | {r['predicted_s']:.3f} s | {100 * error:+.1f} % |")
+    text += ["", "Today's PyTorch on one GPU (2.11; [H100](2026-11-28-h100-steps.csv), [H200](2026-11-28-h200-steps.csv)), by "
+             "`bench/gpu/training_steps.py`. Of these", "rows the preset's H100 has its latency, launch and memory_bandwidth "
+             "only:", "", "| Device | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|",
+             *on_one_gpu(collsim)]
     return "\n".join(text) + "\n"
 
 

@@ -78,6 +78,7 @@ TrainingDevice read_constants(ObjectReader& reader) {
   device.device.latency = reader.time("latency", Time{});
   device.device.launch = reader.time("launch", Time{});
   device.device.skew = reader.time("skew", Time{});
+  device.device.sharding = reader.time("sharding", Time{});
   read_room(reader, device);
   return device;
 }

@@ -50,6 +50,7 @@ struct TrainingType {
 //   latency           of a pass of a layer on the device, besides what it computes
 //   launch            of a pass of a layer on the host, which is ahead of the device
 //   skew              how late a rank comes to a collective of its tensor group, in the mean
+//   sharding          what a pass of a layer takes longer whose parameters FSDP gathers for it
 [[nodiscard]] std::optional<TrainingDevice> read_device(ObjectReader& workload,
                                                         const Cluster* cluster, bool computes);
 // That of the device, or of the GPU that the cluster's preset names; 0: unknown.

@@ -73,6 +73,51 @@ TEST(TrainingFit, GatheringSlowsComputing) {
   EXPECT_EQ(step_formula(run, device, both), step_formula(run, device, links));
 }
 
+TEST(TrainingFit, APassWhoseParametersAreGatheredTakesLonger) {
+  TrainingRun run = read_runs(",scheme", ",fsdp").runs.front();
+  const TrainingLinks links{.protocols = {{{0, 400e9}, {0, 50e9}}}, .gpus_per_node = 8};
+  TrainingDevice device{.device = {.flops = 1e15}};
+  const double sharded = step_formula(run, device, links);
+  run.sharded = false;
+  const double whole = step_formula(run, device, links);
+  device.device.sharding = Time(1'000'000'000);
+  EXPECT_EQ(step_formula(run, device, links), whole);
+  run.sharded = true;
+  EXPECT_NEAR(step_formula(run, device, links) - sharded, 2 * 2 * 32 * 1e-3, 1e-9);
+}
+
+// Times by the formula itself: what is held stays, and the rest is found.
+TEST(TrainingFit, HoldsWhatItIsTold) {
+  const TrainingLinks links{.protocols = {{{0, 400e9}, {0, 50e9}}}, .gpus_per_node = 8};
+  const TrainingDevice real{.device = {.flops = 1e15,
+                                       .efficiency = 0.6,
+                                       .attention = 0.4,
+                                       .memory_bandwidth = 2e12,
+                                       .latency = Time(200'000'000),
+                                       .launch = Time(800'000'000),
+                                       .skew = Time(45'000'000),
+                                       .sharding = Time(1'000'000'000)},
+                            .slowdown = 230'000};
+  std::vector<TrainingRun> runs;
+  for (const std::int64_t hidden : {1024, 2048, 4096, 8192})
+    for (const std::int64_t sequence : {512, 4096, 32768}) {
+      TrainingRun run = read_runs(",scheme", ",fsdp").runs.front();
+      run.model.hidden = hidden;
+      run.model.inner = 4 * hidden;
+      run.model.sequence = sequence;
+      run.step_s = step_formula(run, real, links);
+      runs.push_back(run);
+    }
+  TrainingDevice believed = real;
+  believed.device.efficiency = 0.9;
+  believed.device.sharding = Time(2'000'000'000);
+  const TrainingFit free = fit_training(runs, believed, links, {"slowdown"});
+  EXPECT_NEAR(free.device.device.efficiency, 0.6, 0.03);
+  EXPECT_EQ(free.device.slowdown, real.slowdown);
+  const TrainingFit held = fit_training(runs, believed, links, {"efficiency"});
+  EXPECT_NEAR(held.device.device.efficiency, 0.9, 0.001);
+}
+
 // A slow host sets the pace.
 TEST(TrainingFit, TheHostLaunchesEveryPass) {
   const TrainingRun run = read_runs(",scheme", ",fsdp").runs.front();
