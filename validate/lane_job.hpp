@@ -106,7 +106,8 @@ struct LaneTimes {
 // Why a run stalled; written once, by the first lane to time out.
 //   lines   a message of `ll`, whose lines arrive one by one: nothing is counted
 //   links   the lock of the emulated links
-enum class WaitKind : std::uint32_t { nothing, start, message, lines, slot, signal, links };
+//   gpu     what it had begun there
+enum class WaitKind : std::uint32_t { nothing, start, message, lines, slot, signal, links, gpu };
 struct Trouble {
   std::uint64_t claimed = 0;  // 1: being written, or written
   WaitKind kind = WaitKind::nothing;

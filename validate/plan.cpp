@@ -311,6 +311,7 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
   std::string text = me + " step " + std::to_string(trouble.step) + " (" + to_string(step.op) +
                      ") waited " + waited;
   if (trouble.kind == WaitKind::links) return text + " for the emulated links";
+  if (trouble.kind == WaitKind::gpu) return text + " for its GPU";
   if (trouble.wire == no_wire) return me + " gave up";
   const PlannedWire& wire = plan.wires[trouble.wire];
   const std::string sender = " from " + name_of(wire.sender);

@@ -3,6 +3,7 @@
 
 Takes COLLSIM_MPI and MPIRUN from the command line, after COLLSIM and ROOT.
 """
+import json
 import os
 import pathlib
 import signal
@@ -64,6 +65,20 @@ class MpiTest(Test):
 
     def run_mpi(self, processes, *arguments, code=0, limit_s=60, **more):
         return self.finish(self.start(processes, *arguments, **more), code, limit_s)
+
+    def every_algorithm(self, ranks, **choices):
+        """A file for each, of odd sizes."""
+        listed = json.loads(self.run_collsim("algorithms", "--format", "json").stdout)
+        files = []
+        for number, row in enumerate(listed["algorithms"]):
+            if ranks == 3 and row["ranks"] != "any":
+                continue
+            one = case(ranks, op=row["op"], algorithm=row["algorithm"])
+            if row["op"] != "barrier":
+                one["collective"].update(choices)
+                one["sweep"] = {"collective.size": ["4B", "1036B", "400004B"]}
+            files.append(self.file(one, f"{number}.json"))
+        return files
 
     def members(self):
         """The processes of the program that run in this test's folder."""

@@ -5,6 +5,8 @@
 usage: mpi_on_gpus_test.py COLLSIM ROOT COLLSIM_MPI MPIRUN FAKE_NCCL.so [arguments of unittest]
 """
 import json
+import os
+import signal
 import sys
 import time
 
@@ -18,11 +20,12 @@ ALL_REDUCE = case(4, op="all-reduce", algorithm="ring", size="4000B")
 TWO = case(2, op="all-reduce", algorithm="ring", size="4000B")
 
 
-def of_each(variable, values, *command):
-    """A part of the launcher's command line for each process, with the variable set to its value."""
+def of_each(environments, *command):
+    """A part of the launcher's command line for each process, with variables of its own."""
     parts = []
-    for value in values:
-        parts += [":", "-np", "1", "env", f"{variable}={value}", MPI_PROGRAM, *map(str, command)]
+    for environment in environments:
+        variables = [f"{variable}={value}" for variable, value in environment.items()]
+        parts += [":", "-np", "1", "env", *variables, MPI_PROGRAM, *map(str, command)]
     return parts[1:]
 
 
@@ -39,10 +42,13 @@ class OnGpus(MpiTest):
         out, _ = self.measure(processes, *arguments, **more)
         return [json.loads(line) for line in out.splitlines()]
 
+    def start_each(self, environments, *arguments):
+        command = ["validate", *arguments, "--backend", self.backend]
+        return self.start_parts(of_each(environments, *command), self.gpus)
+
     def with_variables(self, variable, values, *arguments, code=0):
         """As measure(), each process with a value of its own."""
-        command = ["validate", *arguments, "--backend", self.backend]
-        launcher = self.start_parts(of_each(variable, values, *command), self.gpus)
+        launcher = self.start_each([{variable: value} for value in values], *arguments)
         return self.finish(launcher, code, limit_s=60)
 
     def fails(self, reason, processes, *arguments, **environment):
@@ -198,11 +204,6 @@ class Cuda(OnGpus):
 class CudaReasons(OnGpus):
     backend = "cuda"
 
-    def test_several_hosts_are_refused(self):
-        out, _ = self.with_variables("FAKE_HOST", ["a", "b"], self.file(TWO), code=3)
-        self.assertIn("the ranks' processes are on 2 hosts", out)
-        self.assertIn("use --backend nccl or --backend mpi", out)
-
     def test_no_gpu(self):
         out, _ = self.measure(2, self.file(TWO), environment={"FAKE_GPUS": "0"}, code=3)
         self.assertIn("not measured: no GPU: the NVIDIA driver sees none", out)
@@ -229,6 +230,122 @@ class CudaFailures(OnGpus):
 
     def test_a_gpu_that_never_ends(self):
         self.gpus_fail("waited 5 s", "2", "2 deaf")
+
+
+class OnHosts(OnGpus):
+    """Processes on hosts that differ in name: messages over MPI between the memories of their GPUs."""
+
+    backend = "cuda"
+    hosts = ["a", "a", "b", "b"]
+
+    def measure_on(self, hosts, *arguments, gpus=None, code=0):
+        environments = [{"FAKE_HOST": host} for host in hosts]
+        for environment, said in zip(environments, gpus or []):
+            environment["FAKE_GPUS"] = said
+        out, err = self.finish(self.start_each(environments, *arguments), code, limit_s=240)
+        self.assertNotIn("real GPUs would not forgive", err)
+        return out + err if code is None else out
+
+    def measured(self, hosts, *arguments, **more):
+        rows = [json.loads(line) for line in self.measure_on(hosts, *arguments, **more).splitlines()]
+        return [row["measured"] for row in rows if "measured" in row]
+
+
+class CudaHosts(OnHosts):
+    told = "messages over MPI staged through memory of the host"
+
+    def test_a_rank_on_the_gpu_of_each_process(self):
+        (measured,) = self.measured(self.hosts, self.file(ALL_REDUCE), *QUICK)
+        self.assertEqual((measured["backend"], measured["data"]), ("cuda", "right"))
+        self.assertGreater(measured["time_s"], 0)
+        self.assertIn("4 x Fake GPU, a process for each, on 2 hosts", measured["device"])
+        self.assertIn(self.told, " ".join(measured["notes"]))
+        self.assertNotIn("mpi", measured)
+
+    def test_every_algorithm(self):
+        for hosts in self.hosts, ["a", "b"]:
+            files = self.every_algorithm(len(hosts), channels=2, slots=2)
+            measured = self.measured(hosts, *files, *ONCE)
+            self.assertGreater(len(measured), 2 * len(files))
+            self.assertEqual({row["data"] for row in measured}, {"right"})
+
+    def test_every_type_and_reduction(self):
+        one = case(4, op="all-reduce", algorithm="ring", size="1000B", chunks=3)
+        types = ["int8", "uint8", "int32", "uint32", "int64", "uint64"]
+        types += ["float16", "bfloat16", "float32", "float64"]
+        one["sweep"] = {"collective.dtype": types, "collective.reduction": ["sum", "prod", "min", "max", "avg"]}
+        measured = self.measured(self.hosts, self.file(one), *ONCE)
+        self.assertEqual([row["data"] for row in measured], ["right"] * 50)
+
+    def test_a_trace_has_the_steps_of_all_ranks(self):
+        file = self.file(case(3, op="broadcast", algorithm="chain", size="4000B"))
+        self.measure_on(["a", "b", "b"], file, "--trace", "trace.json")
+        named = (self.folder / "trace.json").read_text()
+        for rank in range(3):
+            self.assertIn(f"rank {rank}", named)
+
+    def test_rows_of_one_host_and_of_two(self):
+        files = [self.file(TWO, "two.json"), self.file(ALL_REDUCE, "four.json")]
+        one, two = self.measured(self.hosts, *files, *QUICK)
+        self.assertEqual((one["data"], two["data"]), ("right", "right"))
+        self.assertIn("clocks were aligned", " ".join(one["notes"]))
+        self.assertIn(self.told, " ".join(two["notes"]))
+
+
+class CudaHostsReaching(CudaHosts):
+    gpus = {**OnGpus.gpus, "FAKE_MPI": "reaches-gpus"}
+    told = "messages over MPI from GPU memory"
+
+
+class CudaHostsReasons(OnHosts):
+    def test_there_is_one_way_of_announcing_messages(self):
+        out = self.measure_on(["a", "b"], self.file(TWO), "--protocol", "ll", code=3)
+        self.assertIn("leave out --protocol ll", out)
+
+    def test_a_host_without_a_gpu(self):
+        out = self.measure_on(["a", "b"], self.file(TWO), gpus=["4", "0"], code=3)
+        self.assertRegex(out, r"not measured: process 1 \(pid \d+ on b\): no GPU: the NVIDIA driver sees none")
+
+    def test_too_little_memory_leaves_rows_that_fit(self):
+        small = case(2, op="all-reduce", algorithm="ring", size="400B")
+        files = [self.file(TWO, "two.json"), self.file(small, "small.json")]
+        out = self.measure_on(["a", "b"], *files, "--iters", "1", gpus=["4", "4 small"], code=3)
+        self.assertRegex(out, r"not measured: process 1 \(pid \d+ on b\): this run needs .* on GPU 0, of whose")
+        self.assertRegex(out, r"10\.40 us .* right ")
+
+
+class CudaHostsFailures(OnHosts):
+    def gpus_fail(self, reason, *gpus):
+        begin = time.monotonic()
+        self.assertIn(reason, self.measure_on(["a", "b"], self.file(TWO), gpus=gpus, code=None))
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_a_gpu_that_starts_nothing(self):
+        self.gpus_fail("starting a step on GPU 0 failed: fake CUDA error", "2", "2 refuses-launches")
+
+    def test_a_gpu_that_never_ends(self):
+        self.gpus_fail("rank 1 lane 0 step 0 (send) waited 5 s for its GPU", "2", "2 deaf")
+
+    def test_wrong_sums(self):
+        out = self.measure_on(["a", "b"], self.file(TWO), gpus=["2", "2 adds-wrong"], code=4)
+        self.assertRegex(out, r"WRONG DATA: rank \d element \d+ is")
+
+    def happens_to(self, which, what):
+        sizes = {"from": "4000B", "to": "400000B", "step": "4000B"}
+        file = self.file({**ALL_REDUCE, "sweep": {"collective.size": sizes}})
+        launcher = self.start_each([{"FAKE_HOST": host} for host in self.hosts], file, "--quiet")
+        members = self.wait_for_members(4)
+        time.sleep(2)
+        os.kill(members[which], what)
+        begin = time.monotonic()
+        self.finish(launcher, None, limit_s=90)
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_a_process_that_is_killed_ends_all(self):
+        self.happens_to(2, signal.SIGKILL)
+
+    def test_a_process_that_hangs_ends_all(self):
+        self.happens_to(3, signal.SIGSTOP)
 
 
 if __name__ == "__main__":

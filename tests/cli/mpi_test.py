@@ -21,19 +21,8 @@ LONG = {**ALL_REDUCE, "sweep": {"collective.size": {"from": "4000B", "to": "4000
 
 
 class EveryAlgorithm(MpiTest):
-    def files(self, ranks, **choices):
-        listed = json.loads(self.run_collsim("algorithms", "--format", "json").stdout)
-        for number, row in enumerate(listed["algorithms"]):
-            if ranks == 3 and row["ranks"] != "any":
-                continue
-            one = case(ranks, op=row["op"], algorithm=row["algorithm"])
-            if row["op"] != "barrier":
-                one["collective"].update(choices)
-                one["sweep"] = {"collective.size": ["4B", "1036B", "400004B"]}
-            yield self.file(one, f"{number}.json")
-
     def all_right(self, processes, ranks, *options, **choices):
-        files = list(self.files(ranks, channels=2, **choices))
+        files = self.every_algorithm(ranks, channels=2, **choices)
         out, err = self.run_mpi(processes, "validate", *files, *ONCE, *options, limit_s=240)
         rows = [json.loads(line) for line in out.splitlines()]
         measured = [row for row in rows if "measured" in row]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/cuda/cuda_backend.hpp"
+#include "validate/lane_memory.hpp"
 
-// In the place of cuda_backend.cpp where there is no CUDA to build with.
+// In the place of cuda_backend.cpp and gpu_lane_memory.cpp where there is no CUDA to build with.
 
 namespace collsim {
 namespace {
@@ -19,6 +20,10 @@ RunOutcome run_on_cuda(const RunCase& /*run_case*/, const RunOptions& /*options*
 
 RunOutcome run_on_cuda(const Plan& /*plan*/, const RunOptions& /*options*/, ProcessTeam& /*team*/) {
   return NoMeasurement{NoMeasurement::Why::unavailable, no_cuda};
+}
+
+LaneMemoryOnGpu make_gpu_lane_memory(ProcessTeam& /*team*/, bool /*reached_by_mpi*/) {
+  throw NoMeasurement{NoMeasurement::Why::unavailable, no_cuda};
 }
 
 std::optional<std::string> cuda_unavailable() {

@@ -46,11 +46,7 @@ const Collective& GpuWork::collective() const {
 Note note_of(const GpuWork& work) {
   NoteWriter writer;
   writer.put(work.options);
-  writer.put(static_cast<std::uint64_t>(work.all.size()));
-  for (const TeamMember& member : work.all) {
-    writer.put_text(member.name);
-    writer.put_text(member.host);
-  }
+  put(writer, work.all);
   writer.put(work.what.index() == 0);
   std::visit([&writer](const auto& what) { put(writer, what); }, work.what);
   return writer.take();
@@ -60,11 +56,7 @@ GpuWork gpu_work_from(const Note& note) {
   NoteReader reader(note);
   GpuWork work;
   work.options = reader.get<RunOptions>();
-  work.all.resize(reader.get<std::uint64_t>());
-  for (TeamMember& member : work.all) {
-    member.name = reader.get_text();
-    member.host = reader.get_text();
-  }
+  work.all = get_members(reader);
   if (reader.get<bool>())
     work.what = get_nccl_task(reader);
   else

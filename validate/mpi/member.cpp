@@ -11,6 +11,7 @@ namespace collsim {
 namespace {
 
 constexpr double limit_of_a_note_s = 30;
+constexpr double limit_of_copies_s = 120;
 
 }  // namespace
 
@@ -23,24 +24,31 @@ PartTimes times_from(const Note& note) {
 }
 
 Member::Done Member::carry_out(const Order& order, const Note& note) {
-  std::string why;
+  NoMeasurement none;
   try {
     return done(order, note);
   } catch (const std::bad_alloc&) {
-    why = "there is not enough memory";
+    none = {NoMeasurement::Why::too_large, "there is not enough memory"};
   } catch (const Error& error) {
-    why = error.what();
+    none = {why_of(error.code()), error.what()};
+  } catch (const NoMeasurement& why) {
+    none = why;
   }
   Done failed;
   failed.report.outcome = Outcome::failed;
-  failed.note = note_of_text(why);
+  // Later the others wait for what this one does no more, and all is over.
+  if (order.kind == OrderKind::load) failed.report.why = none.why;
+  failed.note = note_of_text(none.reason);
   return failed;
 }
 
 Member::Done Member::done(const Order& order, const Note& note) {
   Done done;
+  std::optional<Watchdog> watchdog;
+  if (on_gpu_ && (order.kind == OrderKind::fill || order.kind == OrderKind::check))
+    watchdog.emplace("copying to or from a GPU", limit_of_copies_s);
   switch (order.kind) {
-    case OrderKind::load: load(note); break;
+    case OrderKind::load: done.note = note_of_text(load(note)); break;
     case OrderKind::fill: fill(order.seed); break;
     case OrderKind::run:
       recorded_from_ns_ = order.start_ns;
@@ -59,19 +67,41 @@ Member::Done Member::done(const Order& order, const Note& note) {
   return done;
 }
 
-void Member::load(const Note& note) {
+std::string Member::load(const Note& note) {
   own_.reset();
   machine_.reset();
   PlanPart part = part_from(note);
   const std::size_t ranks = part.memory.size();
+  const bool on_gpus = !part.on_gpus.empty();
+  on_gpu_ = on_gpus && static_cast<std::size_t>(processes_.me()) < ranks;
+  if (on_gpu_) return load_on_gpu(std::move(part));
   const int processes = part.processes;
   const Collective collective = part.collective;
-  machine_ = std::make_unique<MessageMachine>(std::move(part), processes_);
-  if (static_cast<std::size_t>(processes) != ranks || OwnCollective::name_of(collective).empty())
-    return;
+  machine_ = std::make_unique<MessageMachine>(std::move(part), processes_, make_host_lane_memory());
+  if (on_gpus || static_cast<std::size_t>(processes) != ranks ||
+      OwnCollective::name_of(collective).empty())
+    return "";
   const Watchdog watchdog("MPI_Comm_split", limit_of_a_note_s);
   const MPI_Comm of_ranks = processes_.first(processes);
   if (of_ranks != MPI_COMM_NULL) own_ = std::make_unique<OwnCollective>(collective, of_ranks);
+  return "";
+}
+
+// All processes that have a rank call it at once, and fail alike.
+std::string Member::load_on_gpu(PlanPart part) {
+  MpiTeam team(processes_, part.on_gpus, static_cast<int>(part.memory.size()));
+  std::string names;
+  const RunOutcome outcome = team.carry_out(
+      [&]() -> RunOutcome {
+        LaneMemoryOnGpu gpu = make_gpu_lane_memory(team, mpi_reaches_gpu_memory());
+        names = std::move(gpu.names);
+        machine_ =
+            std::make_unique<MessageMachine>(std::move(part), processes_, std::move(gpu.memory));
+        return Measurement{};
+      },
+      limit_of_a_note_s);
+  if (const auto* const none = std::get_if<NoMeasurement>(&outcome)) throw NoMeasurement(*none);
+  return names;
 }
 
 void Member::fill(std::uint64_t seed) {

@@ -28,7 +28,8 @@ class Member {
   [[nodiscard]] const RunOutcome& outcome() const { return outcome_; }
 
  private:
-  void load(const Note& note);
+  [[nodiscard]] std::string load(const Note& note);
+  [[nodiscard]] std::string load_on_gpu(PlanPart part);
   void fill(std::uint64_t seed);
   [[nodiscard]] std::string check() const;
   [[nodiscard]] Note timeline(std::uint64_t start_ns) const;
@@ -42,6 +43,7 @@ class Member {
   std::unique_ptr<OwnCollective> own_;
   std::vector<std::vector<std::byte>> inputs_;
   std::uint64_t recorded_from_ns_ = 0;
+  bool on_gpu_ = false;  // the data of the machine
   std::optional<GpuWork> work_;
   RunOutcome outcome_;
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <utility>
 
 #include "collectives/execute.hpp"
@@ -13,16 +12,6 @@ namespace {
 
 // The requests of a wire: one of a message out, one of a slot that was freed, then the window.
 constexpr std::size_t request_out = 0, request_freed = 1, request_in = 2;
-
-std::unique_ptr<std::byte[]> memory_of_bytes(std::uint64_t bytes) {
-  return std::make_unique_for_overwrite<std::byte[]>(std::max<std::uint64_t>(bytes, 1));
-}
-
-// HostMover's team of one.
-struct OneThread {
-  [[nodiscard]] static std::uint64_t threads() { return 1; }
-  [[nodiscard]] static std::uint64_t thread() { return 0; }
-};
 
 int tag_of_message(std::uint32_t wire) {
   return static_cast<int>(2 * wire);
@@ -41,28 +30,28 @@ std::uint64_t most_wires() {
 
 }  // namespace
 
-MessageMachine::MessageMachine(PlanPart part, const Processes& processes)
-    : part_(std::move(part)), processes_(processes) {
+MessageMachine::MessageMachine(PlanPart part, const Processes& processes,
+                               std::unique_ptr<LaneMemory> memory)
+    : part_(std::move(part)), processes_(processes), memory_(std::move(memory)) {
   if (part_.wires.size() > most_wires())
     throw_error(ErrorCode::too_large,
                 "this MPI can tell " + std::to_string(most_wires()) + " connections apart, not " +
                     std::to_string(part_.wires.size()) + ": use fewer ranks or channels");
-  memory_.resize(part_.memory.size());
-  for (std::size_t position = 0; position < memory_.size(); ++position)
-    if (is_here(position)) memory_[position] = memory_of_bytes(part_.memory[position].bytes);
+  ranks_.resize(part_.memory.size());
+  for (std::size_t position = 0; position < ranks_.size(); ++position)
+    if (is_here(position)) ranks_[position] = memory_->allocate(part_.memory[position].bytes);
   set_up_wires();
   for (std::size_t number = 0; number < part_.lanes.size(); ++number)
-    if (is_here(part_.lanes[number].position))
-      lanes_.push_back({&part_.lanes[number], 0, static_cast<std::uint32_t>(number), 0});
+    if (is_here(part_.lanes[number].position)) {
+      LaneState& lane = lanes_.emplace_back();
+      lane.plan = &part_.lanes[number];
+      lane.number = static_cast<std::uint32_t>(number);
+    }
+  memory_->expect_lanes(lanes_.size());
 }
 
 MessageMachine::~MessageMachine() {
-  if (!is_stuck_) return;
-  for (auto& memory : memory_) static_cast<void>(memory.release());
-  for (WireState& wire : wires_) {
-    static_cast<void>(wire.in.release());
-    static_cast<void>(wire.staging.release());
-  }
+  if (runs_) memory_->abandon();
 }
 
 bool MessageMachine::is_here(std::size_t position) const {
@@ -91,30 +80,28 @@ void MessageMachine::set_up_wires() {
     if (wire.sends) {
       outgoing_of_[wire.sender].push_back(number);
       wire.outgoing.resize(wire.slots);
-      wire.staging = memory_of_bytes(wire.slots * planned.slot_bytes);
+      wire.staging = memory_->allocate_slots(wire.slots * planned.slot_bytes);
     }
     if (wire.receives) {
       wire.has_come.resize(wire.slots);
-      wire.in = memory_of_bytes(wire.slots * planned.slot_bytes);
+      wire.in = memory_->allocate_slots(wire.slots * planned.slot_bytes);
     }
   }
   completed_.resize(requests_.size());
 }
 
 void MessageMachine::fill(std::span<const std::vector<std::byte>> inputs) {
-  for (std::size_t position = 0; position < memory_.size(); ++position) {
-    if (!memory_[position]) continue;
+  for (std::size_t position = 0; position < ranks_.size(); ++position) {
+    if (ranks_[position] == nullptr) continue;
     const PlannedMemory& rank = part_.memory[position];
-    std::fill_n(memory_[position].get(), rank.bytes, poison);
-    if (!inputs[position].empty())
-      std::memcpy(memory_[position].get() + rank.input, inputs[position].data(),
-                  inputs[position].size());
+    memory_->fill(ranks_[position], poison, rank.bytes);
+    if (!inputs[position].empty()) memory_->write(ranks_[position] + rank.input, inputs[position]);
   }
 }
 
 std::vector<std::byte> MessageMachine::output(std::size_t position) const {
-  const std::byte* const begin = memory_[position].get() + part_.memory[position].output;
-  return {begin, begin + part_.memory[position].output_bytes};
+  const PlannedMemory& rank = part_.memory[position];
+  return memory_->read(ranks_[position] + rank.output, rank.output_bytes);
 }
 
 // --- a run --------------------------------------------------------------------------------------
@@ -137,6 +124,7 @@ void MessageMachine::begin_run() {
 Report MessageMachine::run(const Order& order) {
   recording_ = order.record != 0;
   step_times_.assign(recording_ ? part_.steps.size() : 0, {});
+  runs_ = true;
   begin_run();
   Report report;
   std::uint64_t now = host_time_ns();
@@ -155,31 +143,38 @@ Report MessageMachine::run(const Order& order) {
       lanes_have_ended = true;
       report.took_ns = now - std::min(now, order.start_ns);
     }
-    if (has_ended()) return report;
+    if (has_ended()) return runs_ = false, report;
     if (moved) {
       moved_at = now;
       pause = Pause(order.idle);
       continue;
     }
     pause.take();
-    if (host_time_ns() > moved_at + order.patience_ns) return is_stuck_ = true, stuck();
+    if (host_time_ns() > moved_at + order.patience_ns) return stuck();
   }
 }
 
 bool MessageMachine::advance_lanes() {
   bool moved = false;
-  for (LaneState& lane : lanes_) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    LaneState& lane = lanes_[i];
     while (!lane.has_ended()) {
       const std::uint32_t number = lane.plan->first_step + lane.next;
       const LaneStep& step = part_.steps[number];
-      if (!may_begin(lane, step)) break;
-      const std::uint64_t began = recording_ ? host_time_ns() : 0;
-      carry_out(lane, step);
+      if (!lane.works) {
+        if (!may_begin(lane, step)) break;
+        lane.began = recording_ ? host_time_ns() : 0;
+        begin(i, step);
+        lane.works = moved = true;
+      }
+      if (!memory_->has_ended(i)) break;
+      end(lane, step);
       if (recording_) {
         const std::uint64_t now = host_time_ns();
-        step_times_[number] = {lane.reached, began, now, 0, 0, 0};
+        step_times_[number] = {lane.reached, lane.began, now, 0, 0, 0};
         lane.reached = now;
       }
+      lane.works = false;
       ++lane.next;
       moved = true;
     }
@@ -235,7 +230,7 @@ bool MessageMachine::may_begin(const LaneState& lane, const LaneStep& step) cons
   }
   if (!stores(step.op)) return true;
   const std::size_t position = lane.plan->position;
-  return !is_leaving(position, memory_[position].get() + step.destination, step.bytes);
+  return !is_leaving(position, ranks_[position] + step.destination, step.bytes);
 }
 
 bool MessageMachine::is_leaving(std::size_t position, const std::byte* at,
@@ -250,33 +245,47 @@ bool MessageMachine::is_leaving(std::size_t position, const std::byte* at,
   return false;
 }
 
+std::byte* MessageMachine::slot(std::byte* slots, std::uint32_t wire, std::uint32_t message) const {
+  return slots + (message % wires_[wire].slots) * part_.wires[wire].slot_bytes;
+}
+
 // As LaneRunner does, but that a message need not be written to a slot first.
-void MessageMachine::carry_out(const LaneState& lane, const LaneStep& step) {
+MessageMachine::Places MessageMachine::places_of(const LaneState& lane,
+                                                 const LaneStep& step) const {
+  std::byte* const memory = ranks_[lane.plan->position];
+  std::byte* const source = memory + step.source;
+  std::byte* const destination = stores(step.op) ? memory + step.destination : nullptr;
+  const bool receives = step.from != no_wire;
+  Places places;
+  places.from = receives ? slot(wires_[step.from].in, step.from, step.from_message) : source;
+  places.source = source;
+  if (step.op == Op::local_reduce) places.from = destination;
+  std::byte* out = nullptr;
+  const bool passes_through = destination == nullptr && receives;
+  if (step.to != no_wire && (passes_through || memory_->sends_from_slots()))
+    out = slot(wires_[step.to].staging, step.to, step.to_message);
+  places.to = destination != nullptr ? destination : out;
+  places.also_to = destination != nullptr ? out : nullptr;
+  places.leaves = out != nullptr ? out : destination != nullptr ? destination : source;
+  return places;
+}
+
+void MessageMachine::begin(std::size_t lane, const LaneStep& step) {
+  if (orders_lanes(step.op)) return;
+  const Places places = places_of(lanes_[lane], step);
+  if (reduces(step.op))
+    memory_->combine(lane, step, places.from, places.source, places.to, places.also_to);
+  else if (places.to != nullptr)
+    memory_->move(lane, step, places.from, places.to, places.also_to);
+}
+
+void MessageMachine::end(const LaneState& lane, const LaneStep& step) {
   if (step.op == Op::wait) return;
   if (step.op == Op::signal) {
     ++wires_[step.to].signals;
     return;
   }
-  std::byte* const memory = memory_[lane.plan->position].get();
-  std::byte* const source = memory + step.source;
-  std::byte* to = stores(step.op) ? memory + step.destination : nullptr;
-  const std::byte* message = nullptr;
-  if (step.from != no_wire) {
-    const WireState& wire = wires_[step.from];
-    message = wire.in.get() + (step.from_message % wire.slots) * part_.wires[step.from].slot_bytes;
-  }
-  if (to == nullptr && message != nullptr) {  // it only passes through
-    const WireState& wire = wires_[step.to];
-    to = wire.staging.get() + (step.to_message % wire.slots) * part_.wires[step.to].slot_bytes;
-  }
-  const OneThread team;
-  if (step.op == Op::local_reduce)
-    HostMover::of(step).combine(team, to, source, to, nullptr, step.bytes);
-  else if (reduces(step.op))
-    HostMover::of(step).combine(team, message, source, to, nullptr, step.bytes);
-  else if (to != nullptr)
-    mover_.move(team, message != nullptr ? message : source, to, nullptr, step.bytes);
-  if (step.to != no_wire) send(step, to != nullptr ? to : source);
+  if (step.to != no_wire) send(step, places_of(lane, step).leaves);
   if (step.from != no_wire) take_out(step);
 }
 
@@ -317,8 +326,7 @@ void MessageMachine::post(std::uint32_t number) {
     const std::size_t place = wire.posted % window;
     if (wire.expected[place]) return;
     wire.expected[place] = wire.posted;
-    MPI_Irecv(wire.in.get() + (wire.posted % wire.slots) * planned.slot_bytes,
-              static_cast<int>(planned.slot_bytes), MPI_BYTE,
+    MPI_Irecv(slot(wire.in, number, wire.posted), static_cast<int>(planned.slot_bytes), MPI_BYTE,
               process_of(wire.sender, part_.memory.size(), part_.processes), tag_of_message(number),
               processes_.for_messages(), &requests_[wire.requests + request_in + place]);
     ++wire.posted;
@@ -341,6 +349,10 @@ Report MessageMachine::stuck() const {
     Trouble& trouble = report.trouble;
     trouble.lane = lane.number;
     trouble.step = lane.next;
+    if (lane.works) {
+      trouble.kind = WaitKind::gpu;
+      break;
+    }
     const bool has_message =
         step.from == no_wire || step.op == Op::wait ||
         wires_[step.from].has_come[step.from_message % wires_[step.from].slots];

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/host/host_mover.hpp"
+#include "validate/lane_memory.hpp"
 #include "validate/mpi/orders.hpp"
 
 namespace collsim {
@@ -27,14 +27,17 @@ namespace collsim {
 // itself would take a short message off the sender's hands although nobody waits for it.
 //
 // Messages leave from where the data are, and what is still on its way out is not overwritten: a
-// step that would do so waits, as it would in any program over MPI.
+// step that would do so waits, as it would in any program over MPI.  Where MPI does not reach the
+// data they leave from slots, which they are written to in the same step.
+//
+// What a step does to data may take its time (LaneMemory); meanwhile others go on.
 class MessageMachine {
  public:
   // Error{too_large}: more connections than MPI has tags; a message beyond 2 GiB.
-  MessageMachine(PlanPart part, const Processes& processes);
+  MessageMachine(PlanPart part, const Processes& processes, std::unique_ptr<LaneMemory> memory);
   MessageMachine(const MessageMachine&) = delete;
   MessageMachine& operator=(const MessageMachine&) = delete;
-  // After a run that got stuck, what MPI may still write to is not freed.
+  // After a run that did not end, what MPI or a GPU may still write to is not freed.
   ~MessageMachine();
 
   [[nodiscard]] bool is_here(std::size_t position) const;
@@ -69,15 +72,16 @@ class MessageMachine {
     std::uint32_t posted = 0, taken = 0;   // receives, messages that lanes have consumed
     std::array<std::optional<std::uint32_t>, window> expected;  // messages, until they are noted
     std::uint32_t signals = 0;
-    std::vector<bool> has_come;                // by slot
-    std::vector<Outgoing> outgoing;            // by slot
-    std::unique_ptr<std::byte[]> in, staging;  // slots
+    std::vector<bool> has_come;                   // by slot
+    std::vector<Outgoing> outgoing;               // by slot
+    std::byte *in = nullptr, *staging = nullptr;  // slots
   };
   struct LaneState {
     const PlannedLane* plan = nullptr;
     std::uint32_t next = 0;  // step
     std::uint32_t number = 0;
-    std::uint64_t reached = 0;
+    bool works = false;  // on that step: it has begun
+    std::uint64_t reached = 0, began = 0;
     [[nodiscard]] bool has_ended() const { return next == plan->step_count; }
   };
 
@@ -88,7 +92,17 @@ class MessageMachine {
   bool advance_messages();
   void ended(std::size_t request);
   [[nodiscard]] bool may_begin(const LaneState& lane, const LaneStep& step) const;
-  void carry_out(const LaneState& lane, const LaneStep& step);
+  // Where the data of a step are; null: nowhere.
+  struct Places {
+    const std::byte* from = nullptr;    // the message, or what is moved
+    const std::byte* source = nullptr;  // of a reduction, too
+    std::byte *to = nullptr, *also_to = nullptr;
+    const std::byte* leaves = nullptr;  // from where it is sent on
+  };
+  [[nodiscard]] Places places_of(const LaneState& lane, const LaneStep& step) const;
+  void begin(std::size_t lane, const LaneStep& step);
+  void end(const LaneState& lane, const LaneStep& step);
+  [[nodiscard]] std::byte* slot(std::byte* slots, std::uint32_t wire, std::uint32_t message) const;
   void send(const LaneStep& step, const std::byte* from);
   void take_out(const LaneStep& step);
   void push(std::uint32_t wire);
@@ -104,8 +118,8 @@ class MessageMachine {
 
   PlanPart part_;
   const Processes& processes_;
-  HostMover mover_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;  // by position, of those here
+  const std::unique_ptr<LaneMemory> memory_;
+  std::vector<std::byte*> ranks_;  // by position: its data; null: it is not here
   std::vector<WireState> wires_;
   std::vector<std::vector<std::uint32_t>> outgoing_of_;  // by position: wires that it sends on
   std::vector<LaneState> lanes_;
@@ -113,7 +127,7 @@ class MessageMachine {
   std::vector<std::uint32_t> wire_of_;  // by request
   std::vector<int> completed_;
   std::vector<StepTimes> step_times_;
-  bool recording_ = false, is_stuck_ = false;
+  bool recording_ = false, runs_ = false;
 };
 
 }  // namespace collsim

@@ -21,6 +21,7 @@ namespace {
 struct {
   Crew* crew = nullptr;
   MpiSettings settings;
+  Idle idle = Idle::spin;
   std::string broken;  // why nothing can run any more
 } mpi;
 
@@ -87,8 +88,9 @@ std::string why_no_gpus(const RunCase& run_case) {
 
 class MpiRun {
  public:
-  MpiRun(const RunCase& run_case, const RunOptions& options)
-      : crew_(*mpi.crew), options_(options), plan_(make_plan(run_case.schedule(), {})) {
+  // Data are in memory of the host, or of a GPU for each process of a job of `on_gpus`.
+  MpiRun(Plan plan, const RunOptions& options, std::vector<TeamMember> on_gpus)
+      : crew_(*mpi.crew), options_(options), plan_(std::move(plan)), on_gpus_(std::move(on_gpus)) {
     ranks_ = static_cast<int>(plan_.memory.size());
     processes_ = std::min(crew_.size(), ranks_);
     // Ten times the longest wait is a hundred times what was predicted.
@@ -98,8 +100,11 @@ class MpiRun {
 
   RunOutcome run() {
     constexpr double to_load_s = 300;
-    take(crew_.carry_out(of_kind(OrderKind::load), to_load_s,
-                         [this](int process) { return note_of_part(plan_, process, processes_); }));
+    const auto loaded =
+        take(crew_.carry_out(of_kind(OrderKind::load), to_load_s, [this](int process) {
+          return note_of_part(plan_, process, processes_, on_gpus_);
+        }));
+    gpus_ = NoteReader(loaded.front().note).get_text();
     fill(options_.seed);
     if (options_.check) run_checked();
     const int before = std::max(0, options_.warmup - (options_.check ? 1 : 0));
@@ -133,11 +138,22 @@ class MpiRun {
       return [outcome](const Member::Done& done) { return done.report.outcome == outcome; };
     };
     const auto failed = std::find_if(all.begin(), all.end(), is(Outcome::failed));
-    if (failed != all.end())
-      throw NoMeasurement{NoMeasurement::Why::failed,
-                          crew_.name_of(static_cast<int>(failed - all.begin())) + ": " +
-                              NoteReader(failed->note).get_text()};
-    const auto stuck = std::find_if(all.begin(), all.end(), is(Outcome::stuck));
+    if (failed != all.end()) {
+      // What several say is not about one of them.
+      const bool is_alone = std::none_of(failed + 1, all.end(), [&](const Member::Done& done) {
+        return is(Outcome::failed)(done) && done.note == failed->note;
+      });
+      const std::string reason = NoteReader(failed->note).get_text();
+      throw NoMeasurement{
+          failed->report.why,
+          is_alone ? crew_.name_of(static_cast<int>(failed - all.begin())) + ": " + reason
+                   : reason};
+    }
+    // The others wait for one whose GPU does not end.
+    auto stuck = std::find_if(all.begin(), all.end(), [](const Member::Done& done) {
+      return done.report.trouble.kind == WaitKind::gpu;
+    });
+    if (stuck == all.end()) stuck = std::find_if(all.begin(), all.end(), is(Outcome::stuck));
     if (stuck != all.end())
       throw NoMeasurement{NoMeasurement::Why::stuck,
                           describe(stuck->report.trouble, plan_, options_.patience_s)};
@@ -196,7 +212,7 @@ class MpiRun {
 
   void run_own() {
     const std::string name = OwnCollective::name_of(plan_.schedule->collective());
-    if (name.empty() || processes_ != ranks_) return;
+    if (name.empty() || processes_ != ranks_ || !on_gpus_.empty()) return;
     static_cast<void>(timed_run(OrderKind::own));
     std::string wrong = options_.check ? first_text(OrderKind::check_own) : "";
     if (!wrong.empty()) measured_.notes.push_back(name + " gave wrong data: " + wrong);
@@ -223,9 +239,17 @@ class MpiRun {
   }
 
   void tell_conditions() {
-    measured_.device = processes_text(processes_) + " on " +
-                       count_of(crew_.hosts(), "host", "hosts") + " of " + processor_name() + ", " +
-                       mpi_library_name();
+    const std::string hosts = " on " + count_of(crew_.hosts(), "host", "hosts");
+    measured_.device =
+        (on_gpus_.empty() ? processes_text(processes_) + hosts + " of " + processor_name()
+                          : gpus_ + ", a process for each," + hosts) +
+        ", " + mpi_library_name();
+    if (!on_gpus_.empty())
+      measured_.notes.push_back(
+          mpi_reaches_gpu_memory()
+              ? "GPUs of several hosts: messages over MPI from GPU memory"
+              : "GPUs of several hosts: messages over MPI staged through memory of the host, since "
+                "this MPI does not say that it reaches a GPU's");
     if (processes_ < ranks_)
       measured_.notes.push_back("several ranks shared a process, which predictions do not model");
     if (crew_.size() > processes_)
@@ -244,6 +268,8 @@ class MpiRun {
   Crew& crew_;
   const RunOptions options_;
   const Plan plan_;
+  const std::vector<TeamMember> on_gpus_;
+  std::string gpus_;  // their names
   int ranks_ = 0, processes_ = 0;
   int late_runs_ = 0;
   double limit_s_ = 0;
@@ -251,7 +277,7 @@ class MpiRun {
 };
 
 RunOutcome run_messages(const RunCase& run_case, const RunOptions& options) {
-  return MpiRun(run_case, options).run();
+  return MpiRun(make_plan(run_case.schedule(), {}), options, {}).run();
 }
 
 RunOutcome run_nccl(const RunCase& run_case, const RunOptions& options) {
@@ -261,23 +287,31 @@ RunOutcome run_nccl(const RunCase& run_case, const RunOptions& options) {
   return run_on_gpus(*mpi.crew, std::move(work));
 }
 
+// GPUs reach each other's memory only within a host.
+RunOutcome run_messages_of_gpus(Plan plan, const RunOptions& options) {
+  if (plan.protocol == Protocol::ll)
+    return unavailable(
+        "the ranks' processes are on several hosts, and messages of MPI between their GPUs are "
+        "announced in one way: leave out --protocol ll");
+  mpi.crew->set_idle(mpi.idle);
+  return MpiRun(std::move(plan), patient(options), members_of(*mpi.crew)).run();
+}
+
 RunOutcome run_cuda(const RunCase& run_case, const RunOptions& options) {
   if (run_case.paced)
     return unavailable(
         "paced runs need one clock, and so all ranks on one GPU of one process: use collsim "
         "validate --backend cuda");
-  const std::vector<int> hosts = mpi.crew->host_of_process();
-  const int ranks = run_case.schedule().collective().size();
-  if (const int last = *std::max_element(hosts.begin(), hosts.begin() + ranks); last > 0)
-    return unavailable(
-        "the ranks' processes are on " + std::to_string(last + 1) +
-        " hosts, and GPUs reach each other's memory only within one: start all on one host, or "
-        "use --backend nccl or --backend mpi");
   PlanLimits limits;
   limits.bytes = std::numeric_limits<std::uint64_t>::max();  // each GPU has its own
+  Plan plan = make_plan(run_case.schedule(), run_case.protocol, limits);
+  const std::vector<int> hosts = mpi.crew->host_of_process();
+  const auto ranks = static_cast<std::ptrdiff_t>(plan.memory.size());
+  if (*std::max_element(hosts.begin(), hosts.begin() + ranks) > 0)
+    return run_messages_of_gpus(std::move(plan), options);
   GpuWork work;
   work.options = options;
-  work.what = make_plan(run_case.schedule(), run_case.protocol, limits);
+  work.what = std::move(plan);
   return run_on_gpus(*mpi.crew, std::move(work));
 }
 
@@ -369,7 +403,8 @@ Backend MpiJob::backend(const MpiSettings& settings) {
   using Waiting = MpiSettings::Waiting;
   const bool sleeps = settings.waiting == Waiting::automatic ? crew_->is_crowded()
                                                              : settings.waiting == Waiting::sleep;
-  crew_->set_idle(sleeps ? Idle::sleep : Idle::spin);
+  mpi.idle = sleeps ? Idle::sleep : Idle::spin;
+  crew_->set_idle(mpi.idle);
   mpi.crew = crew_.get();
   mpi.settings = settings;
   return {"mpi", "processes that exchange messages of MPI", always_there,

@@ -6,12 +6,22 @@
 
 namespace collsim {
 
-Measurement run_on_gpus(Crew& crew, GpuWork work) {
+std::vector<TeamMember> members_of(const Crew& crew) {
+  std::vector<TeamMember> all;
   for (int process = 0; process < crew.size(); ++process)
-    work.all.push_back({crew.name_of(process), crew.host_of(process)});
-  // A host may let a process wait, while the GPUs of the others wait for its own.
+    all.push_back({crew.name_of(process), crew.host_of(process)});
+  return all;
+}
+
+RunOptions patient(RunOptions options) {
   constexpr double least_patience_s = 5;
-  work.options.patience_s = std::max(work.options.patience_s, least_patience_s);
+  options.patience_s = std::max(options.patience_s, least_patience_s);
+  return options;
+}
+
+Measurement run_on_gpus(Crew& crew, GpuWork work) {
+  work.all = members_of(crew);
+  work.options = patient(work.options);
   const int ranks = work.collective().size();
   // Who launches kernels has no use for a neighbour that spins.
   crew.set_idle(Idle::sleep);

@@ -39,6 +39,23 @@ int process_of(std::size_t position, std::size_t ranks, int processes) {
   return static_cast<int>(position * static_cast<std::size_t>(processes) / ranks);
 }
 
+void put(NoteWriter& writer, const std::vector<TeamMember>& members) {
+  writer.put(static_cast<std::uint64_t>(members.size()));
+  for (const TeamMember& member : members) {
+    writer.put_text(member.name);
+    writer.put_text(member.host);
+  }
+}
+
+std::vector<TeamMember> get_members(NoteReader& reader) {
+  std::vector<TeamMember> members(reader.get<std::uint64_t>());
+  for (TeamMember& member : members) {
+    member.name = reader.get_text();
+    member.host = reader.get_text();
+  }
+  return members;
+}
+
 Note note_of(const Introduction& introduction) {
   NoteWriter writer;
   writer.put_text(introduction.program);
@@ -60,7 +77,8 @@ Introduction introduction_from(const Note& note) {
   return introduction;
 }
 
-Note note_of_part(const Plan& plan, int process, int processes) {
+Note note_of_part(const Plan& plan, int process, int processes,
+                  const std::vector<TeamMember>& on_gpus) {
   std::vector<PlannedLane> lanes = plan.lanes;
   std::vector<LaneStep> steps;
   for (PlannedLane& lane : lanes) {
@@ -79,6 +97,7 @@ Note note_of_part(const Plan& plan, int process, int processes) {
   writer.put_all(lanes);
   writer.put_all(plan.wires);
   writer.put_all(steps);
+  put(writer, on_gpus);
   return writer.take();
 }
 
@@ -115,6 +134,7 @@ PlanPart part_from(const Note& note) {
   part.lanes = reader.get_all<PlannedLane>();
   part.wires = reader.get_all<PlannedWire>();
   part.steps = reader.get_all<LaneStep>();
+  part.on_gpus = get_members(reader);
   return part;
 }
 

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "validate/backend.hpp"
 #include "validate/lane_job.hpp"
+#include "validate/mpi/mpi_team.hpp"
 #include "validate/mpi/processes.hpp"
 #include "validate/note.hpp"
 #include "validate/plan.hpp"
@@ -17,7 +19,8 @@ namespace collsim {
 
 enum class OrderKind : std::uint32_t {
   end,        // end with `exit_code`
-  load,       // the note is a PlanPart; what was loaded before is gone
+  load,       // the note is a PlanPart, the report's the names of the GPUs if there are any; what
+              // was loaded before is gone
   fill,       // inputs of `seed`, everything else poison
   run,        // begin at start_ns; with `record`, write down the times of steps
   check,      // the outputs; the report's note is the first difference, or empty
@@ -51,7 +54,8 @@ struct Report {
   std::uint64_t late_ns = 0;  // after start_ns, when the order came: the run says nothing
   std::uint64_t took_ns = 0;  // from start_ns to the end of the last lane
   Trouble trouble;
-  std::uint64_t note_bytes = 0;  // of the note that follows
+  NoMeasurement::Why why = NoMeasurement::Why::failed;  // if it has
+  std::uint64_t note_bytes = 0;                         // of the note that follows
 };
 
 // What a process says about itself at the start.
@@ -71,6 +75,7 @@ struct PlanPart {
   std::vector<PlannedLane> lanes;
   std::vector<PlannedWire> wires;
   std::vector<LaneStep> steps;
+  std::vector<TeamMember> on_gpus;  // all of the job; empty: data are in memory of the host
 };
 
 // Neighbouring ranks live in the same process when there are more ranks than processes.
@@ -78,9 +83,12 @@ struct PlanPart {
 
 void put(NoteWriter& writer, const Collective& collective);
 [[nodiscard]] Collective get_collective(NoteReader& reader);
+void put(NoteWriter& writer, const std::vector<TeamMember>& members);
+[[nodiscard]] std::vector<TeamMember> get_members(NoteReader& reader);
 [[nodiscard]] Note note_of(const Introduction& introduction);
 [[nodiscard]] Introduction introduction_from(const Note& note);
-[[nodiscard]] Note note_of_part(const Plan& plan, int process, int processes);
+[[nodiscard]] Note note_of_part(const Plan& plan, int process, int processes,
+                                const std::vector<TeamMember>& on_gpus);
 [[nodiscard]] PlanPart part_from(const Note& note);
 
 // All of a plan but what its instructions were.

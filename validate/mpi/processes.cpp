@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/mpi/processes.hpp"
 
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -175,6 +178,19 @@ std::string mpi_library_name() {
     if (const auto at = name.find(extra); at != std::string::npos)
       name.replace(at, std::char_traits<char>::length(extra), " ");
   return name;
+}
+
+// Each library has a word of its own for it, which old ones do not know.
+bool mpi_reaches_gpu_memory() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() != 0;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+  int is_supported = 0;
+  return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &is_supported) == MPI_SUCCESS &&
+         is_supported != 0;
+#else
+  return false;
+#endif
 }
 
 int processes_by_launcher() {

@@ -87,6 +87,8 @@ class Processes {
 
 // "Open MPI 4.1.4", that this program was built with.
 [[nodiscard]] std::string mpi_library_name();
+// Whether it says that messages may begin and end in memory of a GPU.
+[[nodiscard]] bool mpi_reaches_gpu_memory();
 // How many processes the launcher says that it started, which may be one of another MPI; 0: it is
 // not known.
 [[nodiscard]] int processes_by_launcher();

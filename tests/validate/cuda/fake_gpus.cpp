@@ -57,6 +57,8 @@ FakeGpus gpus_by_environment() {
   gpus.count = seen > 0 ? seen : std::stoi(said);
   gpus.peers = said.find("no-peers") == std::string::npos;
   gpus.refuses_launches = said.find("refuses-launches") != std::string::npos;
+  gpus.adds_wrong = said.find("adds-wrong") != std::string::npos;
+  if (said.find("small") != std::string::npos) gpus.largest_allocation = 2000;
   return gpus;
 }
 
@@ -209,6 +211,17 @@ cudaError_t not_ready() {
   return cudaErrorNotReady;
 }
 
+void hear() {
+  while (fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+// All that was written outside of streams is there.
+bool is_settled() {
+  const std::lock_guard lock(guard);
+  return std::none_of(unsettled.begin(), unsettled.end(),
+                      [](const auto& gpu) { return gpu.second; });
+}
+
 Stream& of(cudaStream_t stream) {
   return *reinterpret_cast<Stream*>(stream);
 }
@@ -239,6 +252,12 @@ bool reaches(int device, const void* place) {
   if (found == allocations.end()) return false;
   const int other = found->second.device;
   return other < 0 || other == device || peers[device][other];
+}
+
+bool is_on_gpu(const void* place) {
+  const std::lock_guard lock(guard);
+  const auto found = allocation_with(place);
+  return found != allocations.end() && found->second.device >= 0;
 }
 
 }  // namespace collsim::testing
@@ -372,7 +391,10 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
-  of(stream).put([=] { std::memcpy(to, from, bytes); });
+  of(stream).put([=] {
+    hear();
+    std::memcpy(to, from, bytes);
+  });
   return cudaSuccess;
 }
 
@@ -449,8 +471,20 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 }
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {
-  if (of(stream).device() != current || grid.x != 1 || block.x != 1)
-    violate("a kernel started in the wrong way");
+  if (of(stream).device() != current) violate("a kernel started in another GPU's stream");
+  if (kind_of(kernel) == KernelKind::step) {
+    if (fake_gpus.refuses_launches) return cudaErrorLaunchFailure;
+    if (!is_settled()) violate("a step started before a GPU's memory was cleared and filled");
+    const std::string problem =
+        problem_of_step(current, static_cast<int>(grid.x), static_cast<int>(block.x), arguments);
+    if (!problem.empty()) violate(problem);
+    of(stream).put([work = step_work(arguments)] {
+      hear();
+      work();
+    });
+    return cudaSuccess;
+  }
+  if (grid.x != 1 || block.x != 1) violate("a kernel started in the wrong way");
   of(stream).put(clock_work(kernel, current, arguments));
   return cudaSuccess;
 }
@@ -463,12 +497,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 bloc
     return static_cast<cudaError_t>(fake_gpus.capture_error);
   const LanesOfLaunch lanes{kernel, current, static_cast<int>(grid.x), static_cast<int>(block.x),
                             shared_bytes};
-  bool is_settled = true;
-  {
-    const std::lock_guard lock(guard);
-    for (const auto& [device, late] : unsettled) is_settled = is_settled && !late;
-  }
-  if (!is_settled) violate("lanes started before a GPU's memory was cleared and filled");
+  if (!is_settled()) violate("lanes started before a GPU's memory was cleared and filled");
   const std::string problem = problem_of(lanes, arguments);
   if (!problem.empty()) violate(problem);
   const std::function<void()> work = lane_work(lanes, arguments);

@@ -11,8 +11,8 @@ namespace collsim::testing {
 // The machine that the fake CUDA shows: GPUs whose memory is this process's, whose streams work by
 // themselves, and whose thread blocks are CPU threads that run the interpreter.  Errors are CUDA's
 // numbers, 0 for none.  Programs say in the environment how many GPUs there are, and what they
-// cannot do: FAKE_GPUS="4 no-peers", or deaf, or refuses-launches; they see those of
-// CUDA_VISIBLE_DEVICES, and what real GPUs would not forgive is printed.
+// cannot do: FAKE_GPUS="4 no-peers", or deaf, refuses-launches, adds-wrong, small; they see those
+// of CUDA_VISIBLE_DEVICES, and what real GPUs would not forgive is printed.
 struct FakeGpus {
   int count = 1;
   int count_error = 0;  // of asking for the number of GPUs
@@ -27,6 +27,7 @@ struct FakeGpus {
   int launch_error = 0;                                    // of starting lanes ...
   int launch_error_on = -1;                                // ... on this GPU
   bool refuses_launches = false;                           // of lanes, when they begin
+  bool adds_wrong = false;                                 // in steps that have a kernel
   int capture_error = 0;                                   // of making a graph
   int event_error = 0;                                     // of asking an event
   bool is_deaf = false;              // lanes never end, not even when they are told to
@@ -44,6 +45,9 @@ struct FakeLog {
   std::string violation;  // the first thing that real GPUs would not forgive
 };
 extern FakeLog fake_log;
+
+// Whether it is in the memory of a GPU of this process.
+[[nodiscard]] bool is_on_gpu(const void* place);
 
 // Everything as at the beginning; waits for nothing.
 void reset_fake_gpus();

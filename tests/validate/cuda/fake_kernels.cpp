@@ -9,6 +9,7 @@
 #include "validate/cuda/gpu_clocks.hpp"
 #include "validate/cuda/gpu_meeting.hpp"
 #include "validate/cuda/interpreter.hpp"
+#include "validate/cuda/step_kernel.hpp"
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
 #include "validate/lane_runner.hpp"
@@ -157,6 +158,33 @@ std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
     for (int block = 0; block < lanes.blocks; ++block)
       blocks.emplace_back(run_lane, launch, protocol, ahead_ns, static_cast<std::size_t>(block));
     for (std::thread& block : blocks) block.join();
+  };
+}
+
+std::string problem_of_step(int device, int blocks, int threads, void** arguments) {
+  const auto launch = argument<StepLaunch>(arguments, 0);
+  if (threads != threads_of_step || blocks < 1 || launch.bytes == 0)
+    return "a launch that a step cannot have";
+  const std::byte* const source = launch.source != nullptr ? launch.source : launch.message;
+  const std::byte* const also_to = launch.also_to != nullptr ? launch.also_to : launch.to;
+  for (const void* place :
+       {static_cast<const void*>(launch.message), static_cast<const void*>(source),
+        static_cast<const void*>(launch.to), static_cast<const void*>(also_to)})
+    if (!reaches(device, place)) return "a step on memory that the GPU does not reach";
+  return "";
+}
+
+std::function<void()> step_work(void** arguments) {
+  const auto launch = argument<StepLaunch>(arguments, 0);
+  return [launch] {
+    LaneTeam team(1);
+    const FakePolicy policy(team, 0);
+    const HostMover mover(launch.type, launch.reduction);
+    if (launch.source == nullptr)
+      mover.move(policy, launch.message, launch.to, launch.also_to, launch.bytes);
+    else
+      mover.combine(policy, launch.message, launch.source, launch.to, launch.also_to, launch.bytes);
+    if (fake_gpus.adds_wrong && launch.source != nullptr) *launch.to ^= std::byte{1};
   };
 }
 

@@ -23,6 +23,7 @@ collsim::testing::KernelKind collsim::testing::kind_of(const void* kernel) {
   const std::string& name = names()[kernel];
   const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
   if (has("11watch_clock")) return KernelKind::clock;
+  if (has("8run_step")) return KernelKind::step;
   if (has("4pingE")) return KernelKind::ping;
   if (has("4pongE")) return KernelKind::pong;
   return has("8ProtocolE1E") ? KernelKind::low_latency : KernelKind::simple;
