@@ -27,7 +27,7 @@ class GpuLaneMemory : public LaneMemory {
     if (reached_by_mpi_) return allocate(bytes);
     return host_memory_.emplace_back(allocate_on_host(bytes)).get();
   }
-  bool sends_from_slots() const override { return !reached_by_mpi_; }
+  [[nodiscard]] bool sends_from_slots() const override { return !reached_by_mpi_; }
 
   void fill(std::byte* to, std::byte value, std::uint64_t bytes) override {
     need(cudaMemset(to, std::to_integer<int>(value), bytes), "poisoning a GPU's memory");
@@ -76,7 +76,8 @@ class GpuLaneMemory : public LaneMemory {
     launch.type = step.type;
     launch.reduction = step.reduction;
     void* arguments[] = {&launch};
-    constexpr std::uint64_t bytes_of_block = 16 * threads_of_step, blocks_on_each = 4;
+    constexpr std::uint64_t bytes_of_block = std::uint64_t{16} * threads_of_step;
+    constexpr std::uint64_t blocks_on_each = 4;
     const std::uint64_t most = blocks_on_each * static_cast<std::uint64_t>(gpu_.multiprocessors);
     const std::uint64_t blocks = std::min((step.bytes + bytes_of_block - 1) / bytes_of_block, most);
     need(cudaLaunchKernel(step_kernel(), dim3(static_cast<unsigned>(blocks)), dim3(threads_of_step),

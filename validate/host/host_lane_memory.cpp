@@ -23,7 +23,7 @@ class HostLaneMemory : public LaneMemory {
     return blocks_.back().get();
   }
   std::byte* allocate_slots(std::uint64_t bytes) override { return allocate(bytes); }
-  bool sends_from_slots() const override { return false; }
+  [[nodiscard]] bool sends_from_slots() const override { return false; }
 
   void fill(std::byte* to, std::byte value, std::uint64_t bytes) override {
     std::fill_n(to, bytes, value);

@@ -133,7 +133,7 @@ class MpiRun {
   }
 
   // Throws a NoMeasurement when one of them failed or is stuck.
-  std::vector<Member::Done> take(std::vector<Member::Done> all) const {
+  [[nodiscard]] std::vector<Member::Done> take(std::vector<Member::Done> all) const {
     const auto is = [](Outcome outcome) {
       return [outcome](const Member::Done& done) { return done.report.outcome == outcome; };
     };
@@ -163,7 +163,7 @@ class MpiRun {
   void fill(std::uint64_t seed) {
     Order order = of_kind(OrderKind::fill);
     order.seed = seed;
-    take(crew_.carry_out(order, to_answer_s));
+    static_cast<void>(take(crew_.carry_out(order, to_answer_s)));
   }
 
   double timed_run(OrderKind kind, bool record = false) {
@@ -225,6 +225,7 @@ class MpiRun {
     std::vector<StepTimes> times(plan_.steps.size());
     std::vector<std::uint64_t> starts;
     std::vector<PartTimes> parts;
+    parts.reserve(all.size());
     for (const Member::Done& done : all) parts.push_back(times_from(done.note));
     std::vector<std::size_t> next(parts.size());
     for (const PlannedLane& lane : plan_.lanes) {

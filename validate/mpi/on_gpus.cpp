@@ -8,6 +8,7 @@ namespace collsim {
 
 std::vector<TeamMember> members_of(const Crew& crew) {
   std::vector<TeamMember> all;
+  all.reserve(static_cast<std::size_t>(crew.size()));
   for (int process = 0; process < crew.size(); ++process)
     all.push_back({crew.name_of(process), crew.host_of(process)});
   return all;
