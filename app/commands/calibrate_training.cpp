@@ -61,6 +61,10 @@ TrainingMachine machine_of(const std::string& name) {
 std::set<std::string> held_constants(std::string_view names) {
   std::set<std::string> held;
   while (!names.empty()) {
+    if (names.front() == ' ') {
+      names.remove_prefix(1);
+      continue;
+    }
     const std::string name(names.substr(0, names.find(',')));
     names.remove_prefix(std::min(names.size(), name.size() + 1));
     if (std::find(training_constants.begin(), training_constants.end(), name) ==
@@ -146,6 +150,9 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
       "{} constants fitted to {} runs: half within {:.1f}%, {} (by the formula)\n\n",
       fitted.constants.size() - held.size(), runs.size(), 100 * quantile(sorted, 0.5),
       most_text(sorted));
+  constexpr double far_off = 0.25;
+  if (quantile(sorted, 0.5) > far_off)
+    terminal.out << "These hardly are runs of " << options.preset << ".\n\n";
   terminal.out << "\"device\": " << to_pretty_json(device) << '\n';
   print_splits(runs, machine, held, terminal.out);
   if (options.output.empty()) return exit_fine;

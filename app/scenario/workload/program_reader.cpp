@@ -262,8 +262,12 @@ void ProgramReader::read_on(ObjectReader& block, WrittenProgram::Block& read) {
   const std::string pointer = block.pointer_of("on");
   if (on->is_array() || on->is_number()) {
     const JsonValue list = on->is_array() ? *on : JsonValue(JsonValue::Array{*on});
-    for (const Rank rank : read_ranks(list, pointer))
-      if (rank.index() < ranks) read.on[rank.index()] = true;
+    for (const Rank rank : read_ranks(list, pointer)) {
+      if (rank.index() >= ranks) continue;
+      if (read.on[rank.index()])
+        wrong(*on, pointer, "repeated", fmt::format("rank {} is there twice", rank.index()));
+      read.on[rank.index()] = true;
+    }
   } else if (!on->is_string()) {
     wrong(*on, pointer, "wrong-type", "these are no ranks",
           R"(write "all", a rank, a list of ranks, or "rank % 2 == 1")");

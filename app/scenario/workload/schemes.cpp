@@ -428,7 +428,12 @@ SchemeReader::Maker SchemeReader::train() {
   if (ranks() > 0 && replica * train.dp != ranks())
     reader_.wrong("", "does-not-fit",
                   fmt::format("tp {} x pp {} x dp {} are {} ranks, but the cluster has {}",
-                              train.tp, train.pp, train.dp, replica * train.dp, ranks()));
+                              train.tp, train.pp, train.dp, replica * train.dp, ranks()),
+                  {},
+                  replica * train.dp < ranks()
+                      ? fmt::format("\"ranks\": {} in the workload lets so many take part",
+                                    replica * train.dp)
+                      : "");
   const bool fits = reader_.diagnostics().empty();
   const auto members = [&](int count) { return fits ? count : 0; };
   Train::OfReplicas& replicas = train.replicas;

@@ -293,7 +293,8 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
       read_smaller_steps(*common.failures, scheme, *reader.raw(scheme), all, reader, common);
   }
   resolved = reader.finish();
-  if (scheme.empty() && diagnostics.empty())
+  const bool says_nothing = workload.is_object() && workload.members().empty();
+  if (scheme.empty() && (diagnostics.empty() || says_nothing))
     diagnostics.add(
         {.code = "missing-key",
          .message = "the workload does not say how the model is trained",

@@ -151,6 +151,7 @@ TEST(Programs, RefusesWhatMakesNoSense) {
   expect_contains(mistake_of(R"({"on": 0, "do": [{"recieve": "x"}]})"), "did you mean receive?");
   expect_contains(mistake_of(R"({"on": "rank", "do": []})"), "this compares nothing");
   expect_contains(mistake_of(R"({"on": 4, "do": []})"), "there is no rank 4");
+  expect_contains(mistake_of(R"({"on": [1, 2, 1], "do": []})"), "rank 1 is there twice");
   expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "3 parsecs"}]})"),
                   "\"3 parsecs\" is no time");
   expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "1MB"}]})"), "\"1MB\" is no time");
