@@ -8,12 +8,17 @@ namespace collsim {
 std::string shortage_text(const StepResult& step) {
   const StepResult::Memory& memory = step.memory.value();
   const auto largest = std::ranges::max_element(memory.bytes);
-  const bool program = step.scheme == "program";
-  constexpr double gigabyte = 1e9;
-  return fmt::format("{} {} needs {:.1f} GB{}, of which a device has {:.1f} GB; it runs out {}",
-                     program ? "rank" : "stage", largest - memory.bytes.begin(),
-                     *largest / gigabyte, program ? "" : " on each rank",
-                     static_cast<double>(memory.device) / gigabyte, memory.runs_out);
+  const auto number = largest - memory.bytes.begin();
+  const auto gigabytes = [](double bytes) { return fmt::format("{:.3g} GB", bytes / 1e9); };
+  std::string who = "each rank needs", where;
+  if (step.scheme == "program") {
+    who = fmt::format("rank {} needs", number);
+  } else if (memory.bytes.size() > 1) {
+    who = fmt::format("stage {} needs", number);
+    where = " on each rank";
+  }
+  return fmt::format("{} {}{}, of which a device has {}; it runs out {}", who, gigabytes(*largest),
+                     where, gigabytes(static_cast<double>(memory.device)), memory.runs_out);
 }
 
 }  // namespace collsim

@@ -88,7 +88,7 @@ struct StepResult {
 };
 
 // Of a step that does not fit, the stage or rank that needs most: "stage 0 needs 91.2 GB on each
-// rank, of which a device has 80.0 GB; it runs out at forward of layer 7".
+// rank, of which a device has 80 GB; it runs out at forward of layer 7".
 [[nodiscard]] std::string shortage_text(const StepResult& step);
 
 }  // namespace collsim

@@ -130,7 +130,7 @@ std::string out_of_memory(const TrainingStep& step) {
   if (memory.kept_bytes.empty()) return "during the step";
   const auto stage = static_cast<std::size_t>(needs_most - memory.most_bytes.begin());
   const double free = device - memory.kept_bytes[stage] - memory.most_whole * memory.whole_bytes;
-  if (free < 0) return "before the first layer";
+  if (free < 0) return "whatever its layers keep";
   const std::size_t position =
       stage * static_cast<std::size_t>(step.workload.size()) / memory.kept_bytes.size();
   const Rank rank = step.workload.rank(static_cast<int>(position));

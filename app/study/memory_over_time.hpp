@@ -29,7 +29,7 @@ struct MemoryPoint {
                                                         const RecordedActions& actions, Rank rank);
 
 // Where the rank that needs most has no more room: "at forward of layer 7", "at microbatch 3:
-// forward of layer 7", "before the first layer"; of other models and programs "during the step".
+// forward of layer 7", "whatever its layers keep"; of other models and programs "during the step".
 // Empty: it fits, or its device is not known.
 [[nodiscard]] std::string out_of_memory(const TrainingStep& step);
 

@@ -198,12 +198,17 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
   return actions;
 }
 
-// What the host needs to launch it; a layer that is computed again is launched again.
+// What the host needs to launch it; a layer that is computed again is launched again, and of a
+// backward pass in two halves each is half of it.
 Time launch_of(const TrainPlan& plan, const Piece& piece, const PipelineWork& part) {
   std::int64_t passes = 0;
   for (const Layer& layer : piece.layers)
     passes += part.kind == PipelineWork::Kind::backward && layer.again > Time{} ? 2 : 1;
-  return Time(plan.model.launch.ps() * passes);
+  const bool is_half =
+      plan.train.schedule == PipelineSchedule::zb_h1 && part.kind != PipelineWork::Kind::forward;
+  const Time all(plan.model.launch.ps() * passes);
+  if (!is_half) return all;
+  return part.kind == PipelineWork::Kind::weights ? all - half(all) : half(all);
 }
 
 Bytes gradients_of(const TrainPlan& plan, int stage) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/workloads/transformer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "topo/error.hpp"
@@ -209,6 +210,18 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
   const double more = chunks > 1 ? 1 + (pp - 1.0) / (pp * chunks) : 1;
   return values_between_layers(model) * times_of_16_bits(model) * number(model.layers) * of_layer *
          more;
+}
+
+double bytes_while_computing(const Transformer& model, TensorGroup group, bool has_logits) {
+  constexpr double of_16_bits = 2, of_32_bits = 4;
+  const double of_logit = 2 * (of_32_bits + (model.type == ElementType::f32 ? 0 : of_16_bits));
+  const double tokens = number(model.sequence) * number(model.micro_batch);
+  const double logits = has_logits ? tokens * number(model.vocabulary) * of_logit / group.size : 0;
+  if (model.recompute != Transformer::Recompute::full) return logits;
+  Transformer layer = model;
+  layer.layers = 1;
+  layer.recompute = Transformer::Recompute::none;
+  return std::max(logits, activation_bytes(layer, group, 1, 1));
 }
 
 double bytes_per_parameter(int zero_stage, int ranks, Bytes element) {

@@ -103,6 +103,12 @@ struct TensorGroup {
 [[nodiscard]] double activation_bytes(const Transformer& model, TensorGroup group, int pp,
                                       int chunks);
 
+// What a rank needs besides while it computes a microbatch, in bytes: logits and their gradient,
+// each in 16 and in 32 bits, or what a layer keeps that is computed again; the one goes before the
+// other comes.
+[[nodiscard]] double bytes_while_computing(const Transformer& model, TensorGroup group,
+                                           bool has_logits);
+
 // What a rank keeps for each parameter with Adam: parameter and gradient of `element` bytes each,
 // two moments of 4 bytes at least, and, where an element has less, 4 of the parameter itself (in
 // mixed precision 2 + 2 + 12); ZeRO's stages spread over `ranks` the state (1), the gradients as

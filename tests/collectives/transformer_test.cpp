@@ -42,6 +42,29 @@ TEST(Transformer, KeepsTheActivationsOfThePaper) {
   }
 }
 
+// Of 2 sequences of 32 tokens; peaks of a real GPU: docs/measurements/training.md.
+TEST(Transformer, ComputingTakesLogitsOrALayerAgain) {
+  Transformer model;
+  model.layers = 4;
+  model.hidden = 64;
+  model.heads = 4;
+  model.sequence = 32;
+  model.micro_batch = 2;
+  model.vocabulary = 1000;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), 64 * 1000 * 12);
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {2, false}, true), 64 * 500 * 12);
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, false), 0);
+  model.recompute = Transformer::Recompute::full;
+  const double layer = 64 * 64 * (34 + 5.0 * 4 * 32 / 64);
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, false), layer);
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), 64 * 1000 * 12);
+  model.vocabulary = 0;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), layer);
+  model.type = ElementType::f32;
+  model.vocabulary = 10'000;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), 64 * 10'000 * 8);
+}
+
 TEST(Transformer, NeedsTheMemoryOfTheZeroPaper) {
   const double parameters = 7.5e9;
   EXPECT_DOUBLE_EQ(parameters * bytes_per_parameter(0, 64),

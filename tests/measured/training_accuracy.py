@@ -113,7 +113,8 @@ def rows_of_one_gpu(gpu, preset):
             for r in csv.DictReader(file):
                 numbers = [int(r[name]) for name in ("global_batch", "micro_batch", "hidden", "heads", "layers", "seq")]
                 rows.append(row(r["source"], 1, 1, 1, 1, *numbers, float(r["iteration_s"]), vocab=int(r["vocab"]),
-                                recompute=r["recompute"], attention=r["attention"], preset=preset))
+                                recompute=r["recompute"], attention=r["attention"], preset=preset,
+                                peak_bytes=int(r["peak_bytes"])))
     return rows
 
 
@@ -136,20 +137,28 @@ def scenario(r, device):
     return {"scenario": 1, "cluster": {"preset": r["preset"], "nodes": nodes}, "workload": workload}
 
 
-def step_seconds(collsim, r, device=None):
+def step_row(collsim, r, device=None):
     run = subprocess.run([collsim, "run", "-", "--format", "json"], capture_output=True, text=True,
                          input=json.dumps(scenario(r, device)), check=False)
     if run.returncode != 0:
         raise SystemExit(f"{run.stderr}\nin {json.dumps(scenario(r, device))}")
-    return json.loads(run.stdout)["rows"][0]["step_s"]
+    return json.loads(run.stdout)["rows"][0]
 
 
 def errors(collsim, rows, device=None):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        seconds = list(pool.map(lambda r: step_seconds(collsim, r, device), rows))
-    for r, predicted in zip(rows, seconds):
-        r["predicted_s"] = predicted
-    return [predicted / r["iteration_s"] - 1 for r, predicted in zip(rows, seconds)]
+        predicted = list(pool.map(lambda r: step_row(collsim, r, device), rows))
+    for r, row_of_step in zip(rows, predicted):
+        r["predicted_s"], r["predicted_bytes"] = row_of_step["step_s"], max(row_of_step.get("memory_bytes", [0]))
+    return [r["predicted_s"] / r["iteration_s"] - 1 for r in rows]
+
+
+def memory_errors(rows):
+    """After errors(); the optimizer of training_steps.py has 8 bytes less for each parameter than is predicted."""
+    for r in rows:
+        hidden = r["hidden"]
+        parameters = r["layers"] * (12 * hidden + 13) * hidden + (r["vocab"] + r["seq"] + 2) * hidden
+        yield (r["predicted_bytes"] - 8 * parameters) / r["peak_bytes"] - 1
 
 
 def quantile(sizes, part):
@@ -224,6 +233,7 @@ def on_one_gpu(collsim):
     h100, h200 = rows_of_one_gpu("h100", "dgx-h100"), rows_of_one_gpu("h200", "hgx-h200")
     yield line("H100, the preset's device", errors(collsim, h100))
     yield line("H200, the preset's device", errors(collsim, h200))
+    yield line("both: memory, with 8 bytes less for each parameter", list(memory_errors(h100 + h200)))
     device = fitted_device(collsim, h100, "dgx-h100", "--hold", "skew,sharding,slowdown")
     yield line("H100, a device fitted to these rows", errors(collsim, h100, device))
     bandwidth = float(device["memory_bandwidth"].removesuffix("GB/s"))

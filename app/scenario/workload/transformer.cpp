@@ -157,31 +157,62 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
 
 // Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
 // and after all layers.
+namespace {
+
+// Of all its pieces; the first pieces have one more where layers do not divide evenly.
+double layers_of_stage(std::int64_t layers, const TrainingLayout& layout, int stage) {
+  const std::int64_t pieces = std::int64_t{layout.pp} * layout.chunks;
+  if (layers < pieces) return static_cast<double>(layers) / layout.pp;
+  std::int64_t count = 0;
+  for (std::int64_t piece = stage; piece < pieces; piece += layout.pp)
+    count += layers / pieces + (piece < layers % pieces ? 1 : 0);
+  return static_cast<double>(count);
+}
+
+// A GPT's last stage has the table of words too, for its logits.
+double parameters_of_stage(const Transformer& model, const TrainingLayout& layout, int stage) {
+  auto owned = static_cast<double>(parameters_of_layer(model)) *
+               layers_of_stage(model.layers, layout, stage);
+  if (stage == 0) owned += static_cast<double>(parameters_before_layers(model));
+  if (stage + 1 < layout.pp) return owned;
+  owned += static_cast<double>(parameters_after_layers(model));
+  if (layout.pp > 1 && model.architecture == Transformer::Architecture::gpt)
+    owned += static_cast<double>(model.vocabulary * model.hidden);
+  return owned;
+}
+
+}  // namespace
+
 StepMemory memory_of(const TransformerReading& read, const TrainingDevice& device,
                      const TrainingLayout& layout, const TrainingStep& step) {
   const Transformer& model = read.transformer;
   StepMemory memory{.most_bytes = {}, .device = device.memory};
-  const auto of_layers = static_cast<double>(parameters_of_layer(model) * model.layers);
-  const auto before = static_cast<double>(parameters_before_layers(model));
-  const auto after = static_cast<double>(parameters_after_layers(model));
-  const double activations =
-      activation_bytes(model, layout.tensor_group(), 1, 1) / layout.pp / layout.chunks;
+  const TensorGroup group = layout.tensor_group();
   const auto pieces = static_cast<std::int64_t>(layout.pp) * layout.chunks;
-  memory.activation_bytes = activations * static_cast<double>(pieces) /
-                            static_cast<double>(std::max(model.layers, pieces));
-  memory.whole_bytes =
-      static_cast<double>(parameters_of_layer(model)) * static_cast<double>(size_of(model.type));
+  memory.activation_bytes =
+      activation_bytes(model, group, 1, 1) / static_cast<double>(std::max(model.layers, pieces));
+  const auto element = static_cast<double>(size_of(model.type));
+  memory.whole_bytes = static_cast<double>(parameters_of_layer(model)) * element;
   memory.most_whole =
       std::min(static_cast<double>(layout.most_whole), 2 * static_cast<double>(model.layers));
+  // With the first layer comes what is before it, with the last one what is behind it.
+  const double beyond_layers =
+      layout.most_whole == 0
+          ? 0
+          : element * static_cast<double>(std::max(parameters_before_layers(model),
+                                                   parameters_after_layers(model)));
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const double owned =
-        of_layers / layout.pp + (stage == 0 ? before : 0) + (stage + 1 == layout.pp ? after : 0);
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
+    const double layers = layers_of_stage(model.layers, layout, stage) *
+                          static_cast<double>(std::max(model.layers, pieces)) /
+                          static_cast<double>(model.layers);
     memory.kept_bytes.push_back(
-        owned / layout.tp *
-        bytes_per_parameter(layout.zero, layout.sharded_by, size_of(model.type)));
-    memory.most_bytes.push_back(memory.kept_bytes.back() + held * activations +
+        parameters_of_stage(model, layout, stage) / layout.tp *
+            bytes_per_parameter(layout.zero, layout.sharded_by, size_of(model.type)) +
+        bytes_while_computing(model, group, stage + 1 == layout.pp) + beyond_layers);
+    memory.most_bytes.push_back(memory.kept_bytes.back() +
+                                held * layers / layout.chunks * memory.activation_bytes +
                                 memory.most_whole * memory.whole_bytes);
   }
   return memory;

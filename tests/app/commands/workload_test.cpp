@@ -346,7 +346,7 @@ TEST(WorkloadCommands, ExplainSaysThatMemoryIsShort) {
     return run_collsim({"explain", file, "--at", "workload=" + at}).out;
   };
   expect_contains(explained(R"({"ddp":{}})"),
-                  "Memory is short: stage 0 needs 108.4 GB on each rank, of which a device has");
+                  "Memory is short: each rank needs 109 GB, of which a device has 80 GB");
   EXPECT_EQ(explained(R"({"fsdp":{"zero":1}})").find("Memory is short"), std::string::npos);
 }
 

@@ -105,6 +105,13 @@ TEST(ReadWorkload, IsTakenOnlyByWhoAsksForIt) {
               "run, explain, trace, report and validate take workloads");
 }
 
+TEST(ReadWorkload, SaysAllThatAnEmptyOneLacks) {
+  const auto mistakes = load_workload("").mistakes();
+  ASSERT_EQ(mistakes.size(), 2U);
+  expect_contains(mistakes[0], "\"model\" is missing");
+  expect_contains(mistakes[1], "the workload does not say how the model is trained");
+}
+
 TEST(ReadWorkload, ReportsWrongSchemes) {
   expect_text(load_workload(four_layers).mistake(),
               "3:13 the workload does not say how the model is trained at /workload; add one of "
@@ -140,7 +147,8 @@ TEST(ReadWorkload, ReportsWhatDoesNotFitTheRanks) {
   expect_contains(load_scheme(R"("ddp": {"broadcast_buffers": "6B"})").mistake(),
                   "3:43 6B is not a whole number of elements of 4 bytes (float32)");
   expect_text(load_scheme(R"("train": {"tp": 3})").mistake(),
-              "3:23 tp 3 x pp 1 x dp 1 are 3 ranks, but the cluster has 4 at /workload/train");
+              "3:23 tp 3 x pp 1 x dp 1 are 3 ranks, but the cluster has 4 at /workload/train; "
+              "\"ranks\": 3 in the workload lets so many take part");
   expect_text(load_scheme(R"("parameter-server": {"servers": 4})").mistake(),
               "3:46 of 4 ranks, 4 cannot be servers at /workload/parameter-server/servers; the "
               "last ranks are servers, and at least one must be a worker");
@@ -351,8 +359,9 @@ TEST(ReadWorkload, ATransformerIn8BitsKeepsAndSendsABytePerParameter) {
   const auto eight = step("fp8", R"(, "flops_float8": "200TFLOP/s")");
   ASSERT_TRUE(half && eight);
   const double parameters = 4.0 * (12 * 1024 + 13) * 1024 + (51200 + 1024) * 1024.0;
-  EXPECT_EQ(half->memory->kept_bytes.front(), 16 * parameters);
-  EXPECT_EQ(eight->memory->kept_bytes.front(), 14 * parameters);
+  const double logits = 1024.0 * 51200 * 12;  // in 16 bits
+  EXPECT_EQ(half->memory->kept_bytes.front(), 16 * parameters + logits);
+  EXPECT_EQ(eight->memory->kept_bytes.front(), 14 * parameters + logits);
   EXPECT_LT(eight->memory->activation_bytes, half->memory->activation_bytes);
   EXPECT_EQ(eight->work->peak, 2 * half->work->peak);
   const auto sent = [](const TrainingStep& of) {

@@ -113,7 +113,7 @@ TEST(RunStep, MemoryRunsOutAtALayer) {
   EXPECT_EQ(with_memory(less(-0.5)), "");
   expect_contains(with_memory(less(0.5)), "; it runs out at microbatch 4: forward of layer 2");
   expect_contains(with_memory(less(2.5)), "; it runs out at microbatch 3: forward of layer 2");
-  expect_contains(with_memory("10MB"), "; it runs out before the first layer");
+  expect_contains(with_memory("10MB"), "; it runs out whatever its layers keep");
 }
 
 // A host that is slower than the device sets the pace: 8 layers forward and backward, computed
@@ -136,6 +136,19 @@ TEST(RunStep, TheHostLaunchesEveryPass) {
     EXPECT_LE(step_of(scheme, "none", "100ms"), 16 * 0.1 + without) << scheme;
     EXPECT_GE(step_of(scheme, "full", "100ms"), 24 * 0.1) << scheme;
   }
+}
+
+// Half a backward pass takes half its launches: what bounds 1F1B bounds this no more.
+TEST(RunStep, TheHostLaunchesTheHalvesOfABackwardPassOnce) {
+  const auto step_of = [](const std::string& schedule) {
+    return row_of(step_scenario(four_stages, R"("pipeline": {"microbatches": 8, "schedule": ")" +
+                                                 schedule + R"("}, "model": {"transformer":
+        {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024}},
+        "device": {"flops": "100TFLOP/s", "launch": "100ms"})"))
+        .time_s();
+  };
+  EXPECT_GE(step_of("zb-h1"), 8 * 2 * 2 * 0.1);
+  EXPECT_LT(step_of("zb-h1"), step_of("1f1b"));
 }
 
 // Recursion of DDP's buckets, by hand: the last of 24 all-reduces ends at 248.474 ms.
@@ -418,6 +431,33 @@ TEST(RunStep, MemoryOfLayersIsParametersStateAndActivations) {
   EXPECT_TRUE(memory(R"("ddp": {})", R"(, "device": {"memory": "1GB"})")->runs_out.empty());
   EXPECT_EQ(memory(R"("ddp": {})", R"(, "device": {"memory": "10MB"})")->runs_out,
             "during the step");
+}
+
+// Five layers on four stages; the last one has a second table of words, and the logits.
+TEST(RunStep, MemoryOfATransformerIsThatOfEachStage) {
+  const CaseResult row =
+      row_of(step_scenario(four_stages, R"("pipeline": {"microbatches": 8}, "model": {"transformer":
+        {"layers": 5, "hidden": 1024, "heads": 16, "seq": 1024, "vocab": 50000}},
+        "device": {"flops": "100TFLOP/s"})"));
+  const double h = 1024, words = 50'000;
+  const double layer = 16 * (12 * h * h + 13 * h), kept = h * h * (34 + 5.0 * 16);
+  const std::vector<double>& bytes = row.step->memory->bytes;
+  ASSERT_EQ(bytes.size(), 4U);
+  EXPECT_NEAR(bytes[0], 2 * layer + 16 * (words + h) * h + 4 * 2 * kept, 1);
+  EXPECT_NEAR(bytes[1], layer + 3 * kept, 1);
+  EXPECT_NEAR(bytes[3], layer + 16 * words * h + 12 * words * h + kept, 1);
+}
+
+// The tables are gathered with the first and with the last layer.
+TEST(RunStep, MemoryOfFsdpHasATableWhole) {
+  const auto bytes = [](const char* vocabulary) {
+    return row_of(step_scenario(four_stages, std::string(R"("fsdp": {}, "model": {"transformer":
+        {"layers": 4, "hidden": 1024, "heads": 16, "seq": 1024, "vocab": )") +
+                                                 vocabulary +
+                                                 R"(}}, "device": {"flops": "100TFLOP/s"})"))
+        .step->memory->bytes.front();
+  };
+  EXPECT_NEAR(bytes("60000") - bytes("50000"), 10'000 * 1024 * (16 / 4 + 2 + 12), 1);
 }
 
 // What scatter saves over broadcast, and what all-gather takes.
