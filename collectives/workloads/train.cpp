@@ -201,14 +201,13 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
 // What the host needs to launch it; a layer that is computed again is launched again, and of a
 // backward pass in two halves each is half of it.
 Time launch_of(const TrainPlan& plan, const Piece& piece, const PipelineWork& part) {
-  std::int64_t passes = 0;
-  for (const Layer& layer : piece.layers)
-    passes += part.kind == PipelineWork::Kind::backward && layer.again > Time{} ? 2 : 1;
-  const bool is_half =
-      plan.train.schedule == PipelineSchedule::zb_h1 && part.kind != PipelineWork::Kind::forward;
-  const Time all(plan.model.launch.ps() * passes);
-  if (!is_half) return all;
-  return part.kind == PipelineWork::Kind::weights ? all - half(all) : half(all);
+  const Time once(plan.model.launch.ps() * static_cast<std::int64_t>(piece.layers.size()));
+  if (part.kind == PipelineWork::Kind::forward) return once;
+  const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
+  if (part.kind == PipelineWork::Kind::weights) return once - half(once);
+  const auto again = std::count_if(piece.layers.begin(), piece.layers.end(),
+                                   [](const Layer& layer) { return layer.again > Time{}; });
+  return Time(plan.model.launch.ps() * again) + (in_two ? half(once) : once);
 }
 
 Bytes gradients_of(const TrainPlan& plan, int stage) {

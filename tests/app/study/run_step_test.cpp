@@ -140,15 +140,17 @@ TEST(RunStep, TheHostLaunchesEveryPass) {
 
 // Half a backward pass takes half its launches: what bounds 1F1B bounds this no more.
 TEST(RunStep, TheHostLaunchesTheHalvesOfABackwardPassOnce) {
-  const auto step_of = [](const std::string& schedule) {
+  const auto step_of = [](const std::string& schedule, const std::string& recompute = "none") {
     return row_of(step_scenario(four_stages, R"("pipeline": {"microbatches": 8, "schedule": ")" +
                                                  schedule + R"("}, "model": {"transformer":
-        {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024}},
+        {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024, "recompute": ")" +
+                                                 recompute + R"("}},
         "device": {"flops": "100TFLOP/s", "launch": "100ms"})"))
         .time_s();
   };
   EXPECT_GE(step_of("zb-h1"), 8 * 2 * 2 * 0.1);
   EXPECT_LT(step_of("zb-h1"), step_of("1f1b"));
+  EXPECT_GE(step_of("zb-h1", "full"), 8 * 2 * 3 * 0.1);
 }
 
 // Recursion of DDP's buckets, by hand: the last of 24 all-reduces ends at 248.474 ms.
