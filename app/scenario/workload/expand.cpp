@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/folding.hpp"
 #include "app/scenario/workload/workload.hpp"
+#include "collectives/workload_checker.hpp"
+#include "collectives/workload_data.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -27,14 +31,25 @@ constexpr std::size_t max_lines = 20'000;
 using StreamPair = std::pair<std::uint16_t, std::uint16_t>;  // who records, for whom
 
 // What actions carry, by what they are for.
-std::string buffer_of(const Action& action) {
+std::string content_of(const Action& action) {
   switch (action.label.kind) {
     case Label::Kind::bucket: return "gradients";
-    case Label::Kind::parameters: return "parameters";
+    case Label::Kind::parameters:
+      return reduces(action.call.operation) ? "gradients" : "parameters";
     case Label::Kind::buffers: return "buffers";
     case Label::Kind::none: return "x";
+    case Label::Kind::backward: return "errors";  // gradients of activations
     default: return "activations";
   }
+}
+
+std::string buffer_of(const Action& action, std::size_t number) {
+  return number == 0 ? content_of(action) : fmt::format("{}_{}", content_of(action), number);
+}
+
+bool carries(const Action& action) {
+  return action.kind == Action::Kind::send || action.kind == Action::Kind::receive ||
+         action.kind == Action::Kind::collective;
 }
 
 // The records of one rank so far, and up to which its streams have waited.
@@ -63,10 +78,15 @@ struct Records {
 };
 
 // Writes the script of every rank as lines of a program.
+//
+// What carries the same kind of thing has one buffer, or `buffers` of them that take turns; with
+// `bare` messages those have none.
 class ProgramWriter {
  public:
-  explicit ProgramWriter(const Workload& workload) : workload_(&workload) { look(); }
-
+  ProgramWriter(const Workload& workload, std::size_t buffers, bool bare_messages)
+      : workload_(&workload), buffers_(buffers), bare_messages_(bare_messages) {
+    look();
+  }
   [[nodiscard]] JsonValue write() {
     Blocks fewest = blocks(false);
     Blocks relative = blocks(true);
@@ -91,23 +111,45 @@ class ProgramWriter {
 
  private:
   using Blocks = std::map<std::vector<int>, std::vector<Rank>>;  // lines, and who does them
+  // What the text of a line depends on, which millions of lines have in common.
+  struct LineKey {
+    Action::Kind kind;
+    Label::Kind label;
+    bool relative;
+    std::uint16_t stream, other, communicator;
+    std::int64_t peer, amount;  // a rank, or how far it is; bytes, or the number of an event
+    std::size_t buffer;         // 0: the only one
+    Call call;
+    Rank asked;  // where ranks would write it differently
+    auto operator<=>(const LineKey&) const = default;
+  };
 
   void look();
   void note_route(Rank from, Rank to, const StreamPair& streams);
+  [[nodiscard]] std::optional<std::uint32_t> item_of(const Action& action, Rank rank) const;
+  [[nodiscard]] std::size_t buffer_number(const Action& action, Rank rank) const;
+  [[nodiscard]] std::int64_t event_number(const StreamPair& pair, std::int64_t number) const;
   [[nodiscard]] std::string event(const StreamPair& pair, std::int64_t number) const;
   [[nodiscard]] Blocks blocks(bool relative);
+  [[nodiscard]] bool depends_on_rank(const Action& action, Rank rank) const;
   [[nodiscard]] std::vector<int> lines_of(Rank rank, bool relative);
   void write_unheard(const Records& records, std::vector<int>& lines);
-  [[nodiscard]] JsonValue line(const Action& action, Rank rank, bool relative);
-  [[nodiscard]] JsonValue call(const Action& action, Rank rank);
+  [[nodiscard]] JsonValue line(const Action& action, Rank rank, const LineKey& key);
+  [[nodiscard]] JsonValue message(const Action& action, Rank rank, const LineKey& key) const;
+  [[nodiscard]] JsonValue call(const Action& action, Rank rank, const std::string& buffer);
   [[nodiscard]] int number_of(std::size_t stream, JsonValue line);
   [[nodiscard]] JsonValue ranks(const std::vector<Rank>& ranks) const;
   [[nodiscard]] JsonValue groups() const;
   [[nodiscard]] JsonValue body(const std::vector<FoldedLine>& lines);
 
   const Workload* workload_;
-  std::map<StreamPair, std::int64_t> names_;            // how many a pair's records need
-  std::map<std::pair<Rank, Rank>, StreamPair> routes_;  // of messages
+  std::map<StreamPair, std::int64_t> names_;  // how many a pair's records need
+  // The streams that messages connect: with their number as a tag, all but the first.
+  std::map<std::pair<Rank, Rank>, std::vector<StreamPair>> routes_;
+  std::size_t buffers_;
+  bool bare_messages_;
+  std::map<std::string, std::map<std::uint32_t, std::size_t>> items_;  // of each content, numbered
+  std::map<LineKey, int> known_;
   std::map<std::pair<std::size_t, std::string>, int> numbers_;
   std::vector<std::pair<std::size_t, JsonValue>> lines_;  // by number: on which stream, what
   JsonValue data_ = JsonValue::object();
@@ -130,6 +172,8 @@ void ProgramWriter::look() {
         std::int64_t& names = names_[pair];
         names = std::max(names, records.recorded[pair] - records.asked(*action) + 1);
       }
+      if (carries(*action))
+        if (const auto item = item_of(*action, rank)) items_[content_of(*action)].emplace(*item, 0);
       if (action->kind == Action::Kind::send)
         note_route(rank, action->peer, {action->stream, action->other});
       if (action->kind == Action::Kind::receive)
@@ -137,21 +181,45 @@ void ProgramWriter::look() {
       records.note(*action);
     }
   }
+  for (auto& [content, items] : items_) {
+    std::size_t number = 0;
+    for (auto& [item, own] : items) own = number++;
+  }
 }
 
 void ProgramWriter::note_route(Rank from, Rank to, const StreamPair& streams) {
-  if (routes_.try_emplace({from, to}, streams).first->second == streams) return;
-  throw_error(ErrorCode::invalid_argument, "messages from rank ", from.index(), " to rank ",
-              to.index(), " belong to several streams, which a program cannot say");
+  std::vector<StreamPair>& known = routes_[{from, to}];
+  if (std::find(known.begin(), known.end(), streams) == known.end()) known.push_back(streams);
+}
+
+// The first of those that it reads, or else writes.
+std::optional<std::uint32_t> ProgramWriter::item_of(const Action& action, Rank rank) const {
+  if (workload_->data() == nullptr) return std::nullopt;
+  Uses uses;
+  workload_->data()->uses(rank, action, uses);
+  const std::vector<Items>& used = uses.reads.empty() ? uses.writes : uses.reads;
+  if (used.empty()) return std::nullopt;
+  return used.front().begin;
+}
+
+std::size_t ProgramWriter::buffer_number(const Action& action, Rank rank) const {
+  if (buffers_ == 1 || !carries(action)) return 0;
+  const auto item = item_of(action, rank);
+  if (!item) return 0;
+  const auto& all = items_.at(content_of(action));
+  return all.size() == 1 ? 0 : all.at(*item) % buffers_ + 1;
 }
 
 // As many names as needed for the latest record of a name to be the one that is meant.
+std::int64_t ProgramWriter::event_number(const StreamPair& pair, std::int64_t number) const {
+  const auto found = names_.find(pair);
+  return found == names_.end() || found->second == 1 ? 0 : (number - 1) % found->second + 1;
+}
+
 std::string ProgramWriter::event(const StreamPair& pair, std::int64_t number) const {
   const std::vector<std::string>& streams = workload_->stream_names();
   std::string name = fmt::format("{} for {}", streams[pair.first], streams[pair.second]);
-  const auto found = names_.find(pair);
-  if (found == names_.end() || found->second == 1) return name;
-  return fmt::format("{} {}", name, (number - 1) % found->second + 1);
+  return number == 0 ? name : fmt::format("{} {}", name, number);
 }
 
 ProgramWriter::Blocks ProgramWriter::blocks(bool relative) {
@@ -160,24 +228,48 @@ ProgramWriter::Blocks ProgramWriter::blocks(bool relative) {
   return blocks;
 }
 
+// Roots are ranks, and tags belong to pairs of them.
+bool ProgramWriter::depends_on_rank(const Action& action, Rank rank) const {
+  switch (action.kind) {
+    case Action::Kind::collective: return has_root(action.call.operation);
+    case Action::Kind::send: return routes_.at({rank, action.peer}).size() > 1;
+    case Action::Kind::receive: return routes_.at({action.peer, rank}).size() > 1;
+    default: return false;
+  }
+}
+
 std::vector<int> ProgramWriter::lines_of(Rank rank, bool relative) {
   std::vector<int> lines;
   Records records;
   Script script = workload_->script(rank);
   while (const Action* const action = script.next()) {
-    JsonValue written;
+    LineKey key{action->kind,
+                action->label.kind,
+                relative,
+                action->stream,
+                action->other,
+                action->communicator,
+                static_cast<std::int64_t>(action->peer.index()),
+                action->amount,
+                buffer_number(*action, rank),
+                action->call,
+                depends_on_rank(*action, rank) ? rank : Rank{}};
+    if (relative) key.peer -= static_cast<std::int64_t>(rank.index());
+    bool is_written = action->kind != Action::Kind::update;  // which takes no time
     if (action->kind == Action::Kind::wait) {
       const std::int64_t number = records.asked(*action);
-      if (number > 0)
-        written = JsonValue::object({{"wait", event({action->other, action->stream}, number)}});
+      is_written = number > 0;
+      if (is_written) key.amount = event_number({action->other, action->stream}, number);
     } else if (action->kind == Action::Kind::record) {
       const StreamPair pair{action->stream, action->other};
-      written = JsonValue::object({{"record", event(pair, records.recorded[pair] + 1)}});
-    } else if (action->kind != Action::Kind::update) {  // which takes no time
-      written = line(*action, rank, relative);
+      key.amount = event_number(pair, records.recorded[pair] + 1);
     }
     records.note(*action);
-    if (!written.is_null()) lines.push_back(number_of(action->stream, std::move(written)));
+    if (!is_written) continue;
+    auto known = known_.find(key);
+    if (known == known_.end())
+      known = known_.emplace(key, number_of(action->stream, line(*action, rank, key))).first;
+    lines.push_back(known->second);
   }
   write_unheard(records, lines);
   return lines;
@@ -196,31 +288,46 @@ void ProgramWriter::write_unheard(const Records& records, std::vector<int>& line
     const auto names = names_.find(pair);
     from = std::max(from, recorded - (names == names_.end() ? 1 : names->second));
     for (std::int64_t number = from + 1; number <= recorded; ++number)
-      lines.push_back(number_of(pair.second, JsonValue::object({{"wait", event(pair, number)}})));
+      lines.push_back(number_of(
+          pair.second, JsonValue::object({{"wait", event(pair, event_number(pair, number))}})));
   }
 }
 
-JsonValue ProgramWriter::line(const Action& action, Rank rank, bool relative) {
-  if (action.kind == Action::Kind::work)
-    return JsonValue::object({{"work", exact_time(Time(action.amount))}});
-  if (action.kind == Action::Kind::collective) return call(action, rank);
-  if (action.kind == Action::Kind::drain)
-    throw_error(ErrorCode::invalid_argument, "it waits for messages of all kinds to leave");
-  const auto peer = static_cast<std::int64_t>(action.peer.index());
-  const std::int64_t step = peer - static_cast<std::int64_t>(rank.index());
-  JsonValue other = peer;
-  if (relative) other = fmt::format("rank {} {}", step < 0 ? '-' : '+', std::abs(step));
-  const bool sends = action.kind == Action::Kind::send;
-  return JsonValue::object({{sends ? "post" : "receive", buffer_of(action)},
-                            {sends ? "to" : "from", std::move(other)},
-                            {"size", exact_size(action.amount)}});
+JsonValue ProgramWriter::line(const Action& action, Rank rank, const LineKey& key) {
+  switch (action.kind) {
+    case Action::Kind::work: return JsonValue::object({{"work", exact_time(Time(action.amount))}});
+    case Action::Kind::wait:
+      return JsonValue::object({{"wait", event({action.other, action.stream}, key.amount)}});
+    case Action::Kind::record:
+      return JsonValue::object({{"record", event({action.stream, action.other}, key.amount)}});
+    case Action::Kind::collective: return call(action, rank, buffer_of(action, key.buffer));
+    case Action::Kind::drain:
+      throw_error(ErrorCode::invalid_argument, "it waits for messages of all kinds to leave");
+    default: return message(action, rank, key);
+  }
 }
 
-JsonValue ProgramWriter::call(const Action& action, Rank rank) {
+JsonValue ProgramWriter::message(const Action& action, Rank rank, const LineKey& key) const {
+  JsonValue other = key.peer;
+  if (key.relative) other = fmt::format("rank {} {}", key.peer < 0 ? '-' : '+', std::abs(key.peer));
+  const bool sends = action.kind == Action::Kind::send;
+  const JsonValue buffer = bare_messages_ ? JsonValue(true) : buffer_of(action, key.buffer);
+  JsonValue written = JsonValue::object({{sends ? "post" : "receive", buffer},
+                                         {sends ? "to" : "from", std::move(other)},
+                                         {"size", exact_size(action.amount)}});
+  const auto& streams =
+      routes_.at(sends ? std::pair(rank, action.peer) : std::pair(action.peer, rank));
+  const StreamPair mine =
+      sends ? StreamPair{action.stream, action.other} : StreamPair{action.other, action.stream};
+  const auto tag = std::find(streams.begin(), streams.end(), mine) - streams.begin();
+  if (tag > 0) written.set("tag", static_cast<std::int64_t>(tag));
+  return written;
+}
+
+JsonValue ProgramWriter::call(const Action& action, Rank rank, const std::string& buffer) {
   has_calls_ = true;
   const Call& call = action.call;
   const Communicator& communicator = workload_->communicators()[action.communicator];
-  const std::string buffer = buffer_of(action);
   const Bytes bytes = call.count * size_of(call.type);
   if (call.type != ElementType::f32 && data_.find(buffer) == nullptr)
     data_.set(buffer, JsonValue::object(
@@ -299,6 +406,38 @@ JsonValue ProgramWriter::body(const std::vector<FoldedLine>& lines) {
 
 }  // namespace
 
+namespace {
+
+// Whether a program uses one buffer for two things at a time.
+bool has_race(const JsonValue& program, const WorkloadContext& context) {
+  Diagnostics diagnostics;
+  JsonValue resolved;
+  const auto step = read_workload(program, "/workload", context, diagnostics, resolved);
+  COLLSIM_CHECK(step.has_value(), "an expanded workload can be read");
+  const WorkloadReport report = check(asked_for(*step));
+  return report.fault && report.fault->kind == WorkloadFault::Kind::race;
+}
+
+// The script of every rank, with as few buffers as will do; where that makes too many lines,
+// messages have none.
+JsonValue program_of(const Workload& workload, const WorkloadContext& context) {
+  constexpr std::size_t some = 8;
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  for (const bool bare_messages : {false, true})
+    for (const std::size_t buffers : {std::size_t{1}, some, all}) {
+      try {
+        JsonValue program = ProgramWriter(workload, buffers, bare_messages).write();
+        if (buffers == all || !has_race(program, context)) return program;
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::too_large || bare_messages) throw;
+        break;
+      }
+    }
+  return {};
+}
+
+}  // namespace
+
 JsonValue expanded(const Scenario& scenario, std::size_t point) {
   Diagnostics diagnostics;
   ClusterCache clusters;
@@ -313,7 +452,7 @@ JsonValue expanded(const Scenario& scenario, std::size_t point) {
   const WorkloadContext context{.cluster = at.one_case->cluster.get(), .varies = true};
   const auto step = read_workload(scheme, "/workload", context, diagnostics, resolved);
   COLLSIM_CHECK(step.has_value(), "a workload that was read reads back");
-  JsonValue program = ProgramWriter(asked_for(*step)).write();
+  JsonValue program = program_of(asked_for(*step), context);
   for (const char* key : {"slow", "jitter", "timeout", "protocol"})
     if (const JsonValue* const said = at.workload.find(key)) program.set(key, *said);
   JsonValue kept = JsonValue::object();  // of the device

@@ -39,6 +39,7 @@ struct ProgramOp {
     ProgramExpression value;
   };
   static constexpr std::size_t none = SIZE_MAX;
+  static constexpr int max_tag = 32'767;  // what MPI grants
 
   Kind kind = Kind::work;
   bool is_async = false;
@@ -51,6 +52,7 @@ struct ProgramOp {
   std::size_t buffer = none;    // of messages and collectives: what they take, ...
   std::size_t into = none;      // ... and where the result of a collective goes
   std::optional<Bytes> size;    // instead of the buffer's
+  int tag = 0;                  // of a message
   std::size_t variable = none;  // of a loop: among the numbers of expressions
   std::uint16_t communicator = 0;
   bool has_root = false;  // written
@@ -75,7 +77,11 @@ struct WrittenProgram {
     std::vector<BufferShape> shapes;          // by rank
     std::vector<std::vector<double>> values;  // by rank; empty: not given
   };
-  // Which streams a message from one rank to another leaves and comes to.
+  // Which streams the messages of a tag from one rank to another leave and come to.
+  struct Ends {
+    int from = 0, to = 0, tag = 0;
+    auto operator<=>(const Ends&) const = default;
+  };
   struct Route {
     static constexpr int unknown = -1;
     int sender = unknown, receiver = unknown;
@@ -93,7 +99,7 @@ struct WrittenProgram {
   std::size_t numbers = 2;                          // that expressions can name
   std::vector<Block> blocks;
   std::vector<SourceRange> places;
-  std::map<std::pair<int, int>, Route> routes;
+  std::map<Ends, Route> routes;
   bool routes_are_known = false;
   std::vector<double> memory;  // bytes of all buffers, by rank, each at its largest
 };

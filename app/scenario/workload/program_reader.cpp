@@ -426,8 +426,12 @@ std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* ke
 void ProgramReader::read_message(ObjectReader& reader, const char* key, ProgramOp& op) {
   const char* const peer = op.kind == OpKind::send ? "to" : "from";
   op.size = reader.size("size");
-  op.buffer = read_buffer_name(reader, key, false);
+  if (*reader.raw(key) == JsonValue(true))  // of no buffer
+    reader.need({"size"});
+  else
+    op.buffer = read_buffer_name(reader, key, false);
   op.number = expression(reader, peer);
+  if (reader.has("tag")) op.tag = static_cast<int>(reader.integer("tag", 0, ProgramOp::max_tag, 0));
   reader.need({peer});
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -10,16 +11,32 @@
 namespace collsim {
 namespace {
 
+using Ends = WrittenProgram::Ends;
+using Route = WrittenProgram::Route;
+
 constexpr std::size_t max_streams = 1000;
 constexpr double max_things_of_all = 50'000'000;
+
+// Between the same streams, messages of one tag would be taken for those of another.
+void separate_tags(WrittenProgram& program) {
+  std::set<std::array<int, 4>> used;
+  for (auto& [ends, route] : program.routes) {
+    if (route.sender_own || route.receiver_own) continue;
+    const bool is_first =
+        used.insert({ends.from, ends.to, std::max(0, route.sender), std::max(0, route.receiver)})
+            .second;
+    if (is_first) continue;
+    (route.receiver != Route::unknown ? route.receiver_own : route.sender_own) = true;
+  }
+}
 
 // The messages that have streams for themselves: numbered on each rank.
 void number_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics) {
   std::vector<std::size_t> used(static_cast<std::size_t>(program.ranks));
   const std::size_t first = program.streams.size();
   for (auto& [ends, route] : program.routes) {
-    const auto from = static_cast<std::size_t>(ends.first);
-    const auto to = static_cast<std::size_t>(ends.second);
+    const auto from = static_cast<std::size_t>(ends.from);
+    const auto to = static_cast<std::size_t>(ends.to);
     if (route.sender_own) route.sender = static_cast<int>(first + used[from]++);
     if (route.receiver_own) route.receiver = static_cast<int>(first + used[to]++);
   }
@@ -85,7 +102,8 @@ void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics&
       const bool sends = action.kind == Action::Kind::send;
       if (step->is_set || (!sends && action.kind != Action::Kind::receive)) continue;
       const auto peer = static_cast<int>(action.peer.index());
-      auto& route = program.routes[sends ? std::pair(rank, peer) : std::pair(peer, rank)];
+      const int tag = step->op->tag;
+      auto& route = program.routes[sends ? Ends{rank, peer, tag} : Ends{peer, rank, tag}];
       int& stream = sends ? route.sender : route.receiver;
       bool& own = sends ? route.sender_own : route.receiver_own;
       own = own || action.other != 0 ||
@@ -104,6 +122,7 @@ void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics&
                      .place = place,
                      .pointer = "/workload/program",
                      .hint = "rounds that are alike take equally long: simulate some of them"});
+  separate_tags(program);
   number_routes(program, place, diagnostics);
   program.routes_are_known = true;
 }

@@ -270,7 +270,9 @@ void ProgramWalk::message(const ProgramOp& op, bool alone) {
                            std::vector<std::int64_t>(program_->waiters[op.event].size(), 1)};
     return;
   }
-  const auto route = program_->routes.at(sends ? std::pair(rank_, other) : std::pair(other, rank_));
+  using Ends = WrittenProgram::Ends;
+  const auto route =
+      program_->routes.at(sends ? Ends{rank_, other, op.tag} : Ends{other, rank_, op.tag});
   const bool own = sends ? route.sender_own : route.receiver_own;
   const int theirs = std::max(0, sends ? route.receiver : route.sender);
   if (own) {

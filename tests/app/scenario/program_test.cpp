@@ -65,6 +65,25 @@ TEST(Programs, AWaitIsForItsOwnMessageOnly) {
             1'000'005'000'320);
 }
 
+TEST(Programs, MessagesMeetReceivesOfTheirTag) {
+  // What is asked for first comes last.
+  const auto time = [](const std::string& receives) {
+    return picoseconds(R"("data": {"x": "25kB", "y": "8B"}, "program": [
+      {"on": 0, "do": [{"work": "1ms"}, {"post": "y", "to": 1, "tag": 7}, {"post": "x", "to": 1}]},
+      {"on": 1, "do": [)" +
+                       receives + "]}]");
+  };
+  const std::string late = R"({"receive": "x", "from": 0}, {"work": "1ms"})";
+  const std::string early = R"({"receive": "y", "from": 0, "tag": 7})";
+  EXPECT_EQ(time(late + "," + early), 2'011'000'320);
+  EXPECT_EQ(time(early + "," + late), 2'011'000'320);
+  const std::string data = R"("data": {"x": "8B"}, "program": [{"on": 0, "do": [{"post": "x", )";
+  EXPECT_EQ(fault_of(data + R"("to": 1}]}, {"on": 1, "do": [{"receive": "x", "from": 0}]}])"), "");
+  expect_contains(fault_of(data + R"("to": 1, "tag": 1}]},
+                                    {"on": 1, "do": [{"receive": "x", "from": 0, "tag": 2}]}])"),
+                  "rank 1 waits for a message from rank 0");
+}
+
 TEST(Programs, AGroupGoesBothWaysAtOnce) {
   const std::string both =
       R"({"send": "x", "to": "1 - rank"}, {"receive": "y", "from": "1 - rank"})";

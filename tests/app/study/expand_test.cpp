@@ -46,7 +46,10 @@ bool expands_to_the_same(const Loaded& loaded, std::size_t point) {
   if (!again.scenario) return true;
   // No rank of a program stands for another, so that 25 million messages take half a minute.
   if (before.messages > 5'000'000) return true;
-  const Simulation after = simulated_step(case_at(again, 0));
+  const Case program = case_at(again, 0);
+  const Simulation after = simulated_step(program);
+  const WorkloadReport checked = check(*program.step);
+  EXPECT_FALSE(checked.fault && !check(*scheme.step).fault) << to_text(*checked.fault);
   EXPECT_EQ(before.time, after.time) << text;
   EXPECT_EQ(before.fingerprint, after.fingerprint) << text;
   EXPECT_EQ(before.messages, after.messages);
@@ -95,7 +98,10 @@ TEST(Expand, SchemesOfManyKindsStayAsTheyAre) {
         R"("train": {"tp": 2, "pp": 2, "microbatches": 4}, "jitter": {"mean": 0.1})",
         R"("ddp": {}, "device": {"slowdown": 0.2}, "timeout": "1s")", R"("experts": {})",
         R"("fsdp": {"hybrid": 2}, "device": {"collectives_at_a_time": 1})",
-        R"("parameter-server": {"asynchronous": true})",
+        R"("pipeline": {"microbatches": 8, "schedule": "interleaved"})",
+        R"("pipeline": {"microbatches": 16, "schedule": "gpipe"})",
+        R"("train": {"tp": 2, "pp": 2, "microbatches": 4, "schedule": "interleaved"})",
+        R"("parameter-server": {"asynchronous": true})", R"("parameter-server": {"servers": 2})",
         R"("data-parallel": {"inputs": "4kB", "outputs": "1kB"})"}) {
     SCOPED_TRACE(scheme);
     const Loaded loaded = load_expandable(scheme);
@@ -117,18 +123,35 @@ TEST(Expand, WritesLoopsAndBlocks) {
   EXPECT_EQ(expanded(*pipeline.scenario, 0).find("workload")->find("program")->items().size(), 4U);
 }
 
+// Tests its text, which is long.
+bool has(const Loaded& loaded, const std::string& part) {
+  return to_json(*expanded(*loaded.scenario, 0).find("workload"), -1).find(part) !=
+         std::string::npos;
+}
+
+TEST(Expand, HasMoreBuffersWhereOneWouldHoldTwoThings) {
+  const Loaded pipeline = load_expandable(R"("pipeline": {"microbatches": 64})");
+  EXPECT_TRUE(has(pipeline, R"("receive":"activations_64","from":0)"));
+  const Loaded long_pipeline = load_expandable(R"("pipeline": {"microbatches": 1000})");
+  EXPECT_TRUE(has(long_pipeline, R"("receive":true,"from":0)"));
+  EXPECT_TRUE(has(long_pipeline, R"("repeat":99)"));
+  EXPECT_FALSE(has(load_expandable(R"("ddp": {})"), "gradients_1"));
+}
+
+TEST(Expand, TagsTellMessagesOfSeveralStreamsApart) {
+  const Loaded loaded =
+      load_expandable(R"("pipeline": {"microbatches": 4, "schedule": "interleaved"})", 2);
+  EXPECT_TRUE(expands_to_the_same(loaded, 0));
+  EXPECT_TRUE(has(loaded, R"("tag":1)"));
+}
+
 TEST(Expand, SaysWhatAProgramCannotSay) {
-  const auto refusal = [](const Loaded& loaded) -> std::string {
-    try {
-      return to_json(expanded(*loaded.scenario, 0), -1);
-    } catch (const Error& error) {
-      return error.what();
-    }
-  };
-  expect_contains(
-      refusal(load_expandable(R"("pipeline": {"microbatches": 4, "schedule": "interleaved"})", 2)),
-      "messages from rank 1 to rank 0 belong to several streams");
-  expect_contains(refusal(load_text(scenario_text(broadcast))), "only the schemes of training");
+  const Loaded loaded = load_text(scenario_text(broadcast));
+  try {
+    FAIL() << to_json(expanded(*loaded.scenario, 0), -1);
+  } catch (const Error& error) {
+    expect_contains(error.what(), "only the schemes of training");
+  }
 }
 
 TEST(Expand, FoldsWhatRepeats) {
