@@ -31,24 +31,34 @@ using Columns = std::map<std::string_view, std::size_t>;
 constexpr const char* needed_columns[] = {
     "tp", "pp", "dp", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq"};
 
+constexpr const char* other_known_columns[] = {
+    "iteration_ms", "iteration_s", "scheme",       "recompute", "attention", "sequence_parallel",
+    "chunks",       "vocab",       "architecture", "kv_heads",  "ffn",       "source"};
+
 // The cells of a row by the names of their columns.
 class RunCells {
  public:
   RunCells(const std::vector<std::string_view>& cells, const Columns& columns)
       : cells_(&cells), columns_(&columns) {}
 
-  [[nodiscard]] bool right() const { return right_; }
+  // The first that is wrong; empty: none.
+  [[nodiscard]] const std::string& mistake() const { return mistake_; }
+  void wrong(std::string mistake) {
+    if (mistake_.empty()) mistake_ = std::move(mistake);
+  }
   [[nodiscard]] bool has(std::string_view name) const { return !text(name).empty(); }
   [[nodiscard]] std::string_view text(std::string_view name) const {
     const auto column = columns_->find(name);
     if (column == columns_->end() || column->second >= cells_->size()) return {};
     return (*cells_)[column->second];
   }
-  // Must be above 0.
   double number(std::string_view name) {
+    constexpr double most = 1e12;
     const double value = number_in<double>(text(name)).value_or(0);
-    right_ = right_ && value > 0 && value < 1e12;
-    return right_ ? value : 1;
+    if (value > 0 && value < most) return value;
+    wrong(has(name) ? fmt::format("{} is {}, no number above 0", name, quoted(text(name)))
+                    : fmt::format("{} is empty", name));
+    return 1;
   }
   std::int64_t whole(std::string_view name) { return std::llround(number(name)); }
   std::int64_t whole(std::string_view name, std::int64_t otherwise) {
@@ -58,20 +68,42 @@ class RunCells {
   int word(std::string_view name, std::initializer_list<std::string_view> words) {
     if (!has(name)) return 0;
     const auto* const found = std::find(words.begin(), words.end(), text(name));
-    right_ = right_ && found != words.end();
+    if (found == words.end())
+      wrong(fmt::format("{} is {}, none of {}", name, quoted(text(name)), fmt::join(words, ", ")));
     return static_cast<int>(found - words.begin());
   }
 
  private:
   const std::vector<std::string_view>* cells_;
   const Columns* columns_;
-  bool right_ = true;
+  std::string mistake_;
 };
 
-// Nothing when a number is missing or not positive, a word unknown, or the batch no whole number of
-// microbatches.
-std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwise) {
+Transformer transformer_of(RunCells& cells, bool sharded, Transformer::Recompute otherwise) {
   using Recompute = Transformer::Recompute;
+  using Architecture = Transformer::Architecture;
+  Transformer model;
+  model.layers = cells.whole("layers");
+  model.hidden = cells.whole("hidden");
+  model.heads = cells.whole("heads");
+  const bool is_llama = cells.word("architecture", {"gpt", "llama"}) == 1;
+  model.architecture = is_llama ? Architecture::llama : Architecture::gpt;
+  model.heads_of_keys = cells.whole("kv_heads", model.heads);
+  model.inner = cells.whole("ffn", usual_inner(model.architecture, model.hidden));
+  model.sequence = cells.whole("seq");
+  model.micro_batch = cells.whole("micro_batch");
+  model.vocabulary = cells.whole("vocab", megatron_vocabulary);
+  model.fused_attention =
+      cells.has("attention") ? cells.word("attention", {"plain", "fused"}) == 1 : sharded;
+  model.recompute = otherwise;
+  if (cells.has("recompute"))
+    model.recompute =
+        static_cast<Recompute>(cells.word("recompute", {"none", "selective", "full"}));
+  return model;
+}
+
+// Whether it is one, `cells` say.
+TrainingRun run_of(RunCells& cells, Transformer::Recompute otherwise) {
   TrainingRun run;
   run.tp = static_cast<int>(cells.whole("tp"));
   run.pp = static_cast<int>(cells.whole("pp"));
@@ -80,31 +112,38 @@ std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwi
   run.sharded = cells.word("scheme", {"train", "fsdp"}) == 1;
   run.sequence_parallel = cells.word("sequence_parallel", {"false", "true"}) == 1;
   run.source = cells.text("source");
-  run.model.layers = cells.whole("layers");
-  run.model.hidden = cells.whole("hidden");
-  run.model.heads = cells.whole("heads");
-  run.model.architecture = cells.word("architecture", {"gpt", "llama"}) == 1
-                               ? Transformer::Architecture::llama
-                               : Transformer::Architecture::gpt;
-  run.model.heads_of_keys = cells.whole("kv_heads", run.model.heads);
-  run.model.inner = cells.whole("ffn", usual_inner(run.model.architecture, run.model.hidden));
-  run.model.sequence = cells.whole("seq");
-  run.model.micro_batch = cells.whole("micro_batch");
-  run.model.vocabulary = cells.whole("vocab", megatron_vocabulary);
-  run.model.fused_attention =
-      cells.has("attention") ? cells.word("attention", {"plain", "fused"}) == 1 : run.sharded;
-  run.model.recompute = otherwise;
-  if (cells.has("recompute"))
-    run.model.recompute =
-        static_cast<Recompute>(cells.word("recompute", {"none", "selective", "full"}));
+  run.model = transformer_of(cells, run.sharded, otherwise);
   const std::int64_t at_once = run.model.micro_batch * run.dp;
   const std::int64_t batch = cells.whole("global_batch");
   run.step_s =
       cells.has("iteration_ms") ? cells.number("iteration_ms") / 1e3 : cells.number("iteration_s");
-  if (!cells.right() || batch % at_once != 0 || (run.sharded && run.tp * run.pp > 1))
-    return std::nullopt;
+  if (batch % at_once != 0)
+    cells.wrong(fmt::format("global_batch is {}, no whole number of microbatches of {} on {}",
+                            batch, run.model.micro_batch, count_text(run.dp, "replica")));
+  if (run.sharded && run.tp * run.pp > 1) cells.wrong("the scheme fsdp has tp 1 and pp 1");
   run.microbatches = batch / at_once;
   return run;
+}
+
+// The names in the first line.
+Columns columns_of(const std::vector<std::string_view>& cells, const std::string& file,
+                   Diagnostics& diagnostics) {
+  Columns columns;
+  for (std::size_t i = 0; i < cells.size(); ++i) columns.emplace(cells[i], i);
+  const auto missing = [&](const char* name) {
+    diagnostics.add({.code = "missing-column",
+                     .message = fmt::format("{}: there is no column \"{}\"", file, name)});
+  };
+  for (const char* name : needed_columns)
+    if (!columns.contains(name)) missing(name);
+  if (!columns.contains("iteration_ms") && !columns.contains("iteration_s"))
+    missing("iteration_ms");
+  return columns;
+}
+
+bool is_known_column(std::string_view name) {
+  return std::ranges::find(needed_columns, name) != std::end(needed_columns) ||
+         std::ranges::find(other_known_columns, name) != std::end(other_known_columns);
 }
 
 // How much an error of a constant by a factor e weighs beside those of runs: little, so that it
@@ -117,10 +156,9 @@ constexpr double certain = 100;
 
 }  // namespace
 
-std::vector<TrainingRun> read_training_runs(std::uint32_t source, const Sources& sources,
-                                            Transformer::Recompute recompute,
-                                            Diagnostics& diagnostics) {
-  std::vector<TrainingRun> runs;
+TrainingTable read_training_table(std::uint32_t source, const Sources& sources,
+                                  Transformer::Recompute recompute, Diagnostics& diagnostics) {
+  TrainingTable table;
   Columns columns;
   std::size_t number = 0;
   for (std::string_view line : split_at(sources.text(source), '\n')) {
@@ -129,29 +167,22 @@ std::vector<TrainingRun> read_training_runs(std::uint32_t source, const Sources&
     if (line.empty() || line.starts_with('#')) continue;
     const std::vector<std::string_view> cells = split_at(line, ',');
     if (columns.empty()) {
-      for (std::size_t i = 0; i < cells.size(); ++i) columns.emplace(cells[i], i);
-      for (const char* name : needed_columns)
-        if (!columns.contains(name))
-          diagnostics.add({.code = "missing-column",
-                           .message = fmt::format("{}: there is no column \"{}\"",
-                                                  sources.name(source), name)});
-      if (!columns.contains("iteration_ms") && !columns.contains("iteration_s"))
-        diagnostics.add({.code = "missing-column",
-                         .message = fmt::format("{}: there is no column \"iteration_ms\"",
-                                                sources.name(source))});
+      columns = columns_of(cells, sources.name(source), diagnostics);
       if (!diagnostics.empty()) return {};
+      for (const std::string_view name : cells)
+        if (!is_known_column(name)) table.other_columns.emplace_back(name);
       continue;
     }
-    if (auto run = run_of({cells, columns}, recompute)) {
-      runs.push_back(*std::move(run));
-    } else {
+    RunCells row(cells, columns);
+    TrainingRun run = run_of(row, recompute);
+    if (row.mistake().empty())
+      table.runs.push_back(std::move(run));
+    else
       diagnostics.add({.code = "bad-row",
-                       .message = fmt::format("{}:{}: the row is no run: numbers must be there and "
-                                              "above 0, words known, a batch whole microbatches",
-                                              sources.name(source), number)});
-    }
+                       .message = fmt::format("{}:{}: the row is no run: {}", sources.name(source),
+                                              number, row.mistake())});
   }
-  return runs;
+  return table;
 }
 
 namespace {
@@ -302,6 +333,14 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDev
   const std::vector<double> times = times_with(result.device);
   for (std::size_t i = 0; i < times.size(); ++i)
     result.errors.push_back(times[i] / runs[i].step_s - 1);
+  constexpr double twice = 2;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::vector<double> more = x, less = x;
+    more[i] *= twice;
+    less[i] /= twice;
+    if (times_with(device_at(more)) == times && times_with(device_at(less)) == times)
+      result.untold.emplace_back(training_constants[i]);
+  }
   return result;
 }
 

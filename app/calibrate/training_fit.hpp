@@ -33,12 +33,15 @@ struct TrainingRun {
 // A table with a line of names, separated by commas: tp, pp, dp, global_batch, micro_batch, hidden,
 // heads, layers, seq and iteration_ms or iteration_s are needed.  scheme (train, fsdp), recompute
 // (none, selective, full), attention (plain, fused), sequence_parallel (true, false), chunks,
-// vocab, architecture (gpt, llama), kv_heads, ffn and source may be there; others are passed over.
+// vocab, architecture (gpt, llama), kv_heads, ffn and source may be there.
 // For tables that do not say what was computed again, `recompute` does.
-[[nodiscard]] std::vector<TrainingRun> read_training_runs(std::uint32_t source,
-                                                          const Sources& sources,
-                                                          Transformer::Recompute recompute,
-                                                          Diagnostics& diagnostics);
+struct TrainingTable {
+  std::vector<TrainingRun> runs;
+  std::vector<std::string> other_columns;  // which are passed over
+};
+[[nodiscard]] TrainingTable read_training_table(std::uint32_t source, const Sources& sources,
+                                                Transformer::Recompute recompute,
+                                                Diagnostics& diagnostics);
 
 // The machine besides its devices: the way from one GPU of a node to another, and to the next node,
 // under each protocol of NCCL (step_protocol.hpp).
@@ -79,7 +82,8 @@ inline constexpr std::array<const char*, 8> training_constants{
 struct TrainingFit {
   TrainingDevice device;
   std::vector<Fitted> constants;
-  std::vector<double> errors;  // formula / measured - 1, of each run
+  std::vector<double> errors;       // formula / measured - 1, of each run
+  std::vector<std::string> untold;  // constants that no run depends on
 };
 [[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs,
                                        const TrainingDevice& known, const TrainingLinks& links,

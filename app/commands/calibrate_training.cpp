@@ -132,12 +132,13 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
   Sources sources;
   Diagnostics diagnostics;
   const auto source = read_source(options.table, sources, diagnostics);
-  std::vector<TrainingRun> runs;
+  TrainingTable table;
   if (source)
-    runs = read_training_runs(*source, sources,
-                              options.recompute == "full" ? Recompute::full : Recompute::none,
-                              diagnostics);
+    table = read_training_table(*source, sources,
+                                options.recompute == "full" ? Recompute::full : Recompute::none,
+                                diagnostics);
   if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal);
+  const std::vector<TrainingRun>& runs = table.runs;
   constexpr std::size_t least_runs = 10;
   if (runs.size() < least_runs)
     throw UsageError(fmt::format("{} {} too few to fit to; there must be {}",
@@ -146,10 +147,18 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
   const TrainingFit fitted = fit_training(runs, machine.device, machine.links, held);
   const std::vector<double> sorted = sizes(fitted.errors);
   const JsonValue device = device_value(fitted.device);
+  std::vector<std::string> untold = fitted.untold;
+  std::erase_if(untold, [&held](const std::string& name) { return held.contains(name); });
   terminal.out << fmt::format(
-      "{} constants fitted to {} runs: half within {:.1f}%, {} (by the formula)\n\n",
-      fitted.constants.size() - held.size(), runs.size(), 100 * quantile(sorted, 0.5),
-      most_text(sorted));
+      "{} fitted to {} runs: half within {:.1f}%, {} (by the formula)\n",
+      count_text(fitted.constants.size() - held.size() - untold.size(), "constant"), runs.size(),
+      100 * quantile(sorted, 0.5), most_text(sorted));
+  if (!untold.empty())
+    terminal.out << fmt::format("As the preset has them, because no run depends on them: {}\n",
+                                fmt::join(untold, ", "));
+  if (!table.other_columns.empty())
+    terminal.out << fmt::format("Columns passed over: {}\n", fmt::join(table.other_columns, ", "));
+  terminal.out << '\n';
   constexpr double far_off = 0.25;
   if (quantile(sorted, 0.5) > far_off)
     terminal.out << "These hardly are runs of " << options.preset << ".\n\n";

@@ -8,13 +8,15 @@
 
 #include "collectives/cost/cost_model.hpp"
 #include "collectives/workloads/named_models.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
 
 struct ReadRuns {
   std::vector<TrainingRun> runs;
-  std::size_t mistakes = 0;
+  std::vector<std::string> other_columns;
+  std::string mistake;
 };
 
 ReadRuns read_runs(const std::string& more_columns, const std::string& more_cells) {
@@ -24,10 +26,10 @@ ReadRuns read_runs(const std::string& more_columns, const std::string& more_cell
       sources.add(Sources::Kind::file, "runs.csv",
                   "tp,pp,dp,global_batch,micro_batch,hidden,heads,layers,seq,iteration_s" +
                       more_columns + "\n1,1,8,16,1,4096,32,32,8192,2.5" + more_cells + "\n");
-  ReadRuns result;
-  result.runs = read_training_runs(source, sources, Transformer::Recompute::none, diagnostics);
-  result.mistakes = diagnostics.size();
-  return result;
+  TrainingTable table =
+      read_training_table(source, sources, Transformer::Recompute::none, diagnostics);
+  return {std::move(table.runs), std::move(table.other_columns),
+          diagnostics.empty() ? "" : diagnostics.sorted().front().message};
 }
 
 TEST(TrainingFit, ReadsWhatATransformerIsLike) {
@@ -40,8 +42,19 @@ TEST(TrainingFit, ReadsWhatATransformerIsLike) {
   ASSERT_EQ(llama.runs.size(), 1U);
   EXPECT_EQ(parameters(llama.runs.front().model), parameters(transformer_of("llama-3-8b")));
   EXPECT_TRUE(llama.runs.front().sharded);
-  EXPECT_EQ(llama.mistakes, 0U);
-  EXPECT_TRUE(read_runs(",architecture", ",lama").runs.empty());
+  EXPECT_EQ(llama.mistake, "");
+}
+
+TEST(TrainingFit, SaysWhatIsWrongWithARow) {
+  const auto mistake = [](const std::string& columns, const std::string& cells) {
+    return read_runs(columns, cells).mistake;
+  };
+  expect_contains(mistake(",architecture", ",lama"),
+                  R"(runs.csv:2: the row is no run: architecture is "lama", none of gpt, llama)");
+  expect_contains(mistake(",vocab", ",-1"), R"(vocab is "-1", no number above 0)");
+  expect_contains(mistake(",iteration_ms", ",abc"), R"(iteration_ms is "abc", no number above 0)");
+  EXPECT_EQ(read_runs(",vocabulary,gpus", ",50257,8").other_columns,
+            (std::vector<std::string>{"vocabulary", "gpus"}));
 }
 
 // Where gathering is hidden only computing counts, and the table of the logits is none of the
@@ -114,6 +127,7 @@ TEST(TrainingFit, HoldsWhatItIsTold) {
   const TrainingFit free = fit_training(runs, believed, links, {"slowdown"});
   EXPECT_NEAR(free.device.device.efficiency, 0.6, 0.03);
   EXPECT_EQ(free.device.slowdown, real.slowdown);
+  EXPECT_EQ(free.untold, std::vector<std::string>{"skew"});  // there are no tensor groups
   const TrainingFit held = fit_training(runs, believed, links, {"efficiency"});
   EXPECT_NEAR(held.device.device.efficiency, 0.9, 0.001);
 }
