@@ -21,6 +21,7 @@ struct Layer {
 
 struct Model {
   std::vector<Layer> layers;
+  Bytes tied = 0;                       // gradients of a table that first and last layer share
   Time forward{};                       // of what is in no layer
   Time optimizer{};                     // of all parameters, on one rank
   Time launch{};                        // of a pass of a layer by the host, of Ddp, Fsdp and Train

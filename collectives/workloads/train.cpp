@@ -34,7 +34,7 @@ namespace {
 
 // Messages to the stage after and before come on streams of their own, so that each meets its own.
 enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients, host };
-enum TrainCommunicators : std::uint8_t { tensor_group, replicas };
+enum TrainCommunicators : std::uint8_t { tensor_group, replicas, ends };
 
 // A piece of the model.
 struct Piece {
@@ -210,6 +210,15 @@ Time launch_of(const TrainPlan& plan, const Piece& piece, const PipelineWork& pa
   return Time(plan.model.launch.ps() * again) + (in_two ? half(once) : once);
 }
 
+// Whether a table is on two stages.
+bool is_shared(const TrainPlan& plan) {
+  return plan.train.pp > 1 && plan.model.tied > 0;
+}
+
+Call sum_of_tied(const TrainPlan& plan) {
+  return plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.ends);
+}
+
 Bytes gradients_of(const TrainPlan& plan, int stage) {
   Bytes bytes = 0;
   for (std::size_t piece = static_cast<std::size_t>(stage); piece < plan.pieces.size();
@@ -221,14 +230,14 @@ Bytes gradients_of(const TrainPlan& plan, int stage) {
 // Each stage updates its own parameters.
 Time update_of(const TrainPlan& plan, int stage) {
   Bytes all = 0;
-  for (int other = 0; other < plan.train.pp; ++other) all += gradients_of(plan, other);
+  for (const Layer& layer : plan.model.layers) all += layer.gradients;
   const Time whole = plan.model.optimizer;
   if (all == 0) return Time(whole.ps() / plan.train.pp);
   const double share = static_cast<double>(gradients_of(plan, stage)) / static_cast<double>(all);
   return Time(std::llround(static_cast<double>(whole.ps()) * share));
 }
 
-// After the last microbatch: the gradients' mean, the update, and the parameters.
+// After the last microbatch: the gradients' mean, what stages share, the update, the parameters.
 std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
   const Train& train = plan.train;
   const Bytes bytes = gradients_of(plan, stage);
@@ -240,6 +249,8 @@ std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
     actions.push_back(record(gradients, train_compute));
     actions.push_back(wait(train_compute, gradients));
   }
+  if (is_shared(plan) && (stage == 0 || stage + 1 == train.pp))
+    actions.push_back(collective(train_compute, ends, sum_of_tied(plan)));
   const Time update(update_of(plan, stage).ps() / (shares ? train.dp : 1));
   actions.push_back(labelled(work(train_compute, update), {Label::Kind::optimizer}));
   if (!shares) return actions;
@@ -298,7 +309,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
 
 // The layers cut into pieces: whole layers, the first pieces one more where they do not divide
 // evenly; equal parts of layers where there are fewer of these than pieces.
-std::vector<Piece> pieces_of(const Model& model, int count) {
+std::vector<Piece> pieces_of(const Model& model, int count, bool on_stages) {
   std::vector<Layer> layers = model.layers;
   std::size_t parts_of_layer = 1;
   const auto pieces = static_cast<std::size_t>(count);
@@ -338,6 +349,7 @@ std::vector<Piece> pieces_of(const Model& model, int count) {
     }
     result[i].activations = result[i].layers.back().activations;
   }
+  if (on_stages) result.back().layers.back().gradients += model.tied;
   return result;
 }
 
@@ -382,10 +394,20 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
   return digits;
 }
 
+// The ranks that have the same part of a table.
+std::vector<std::vector<Rank>> first_and_last_of(const Train& train) {
+  const int of_stage = train.tp * train.dp;
+  std::vector<std::vector<Rank>> groups;
+  for (int rank = 0; rank < of_stage; ++rank)
+    groups.push_back({Rank(static_cast<std::size_t>(rank)),
+                      Rank(static_cast<std::size_t>(rank + of_stage * (train.pp - 1)))});
+  return groups;
+}
+
 Workload make_workload(const Train& train, const Model& model) {
   check_train(train);
   const auto plan = std::make_shared<const TrainPlan>(
-      TrainPlan{train, model, pieces_of(model, train.pp * train.chunks)});
+      TrainPlan{train, model, pieces_of(model, train.pp * train.chunks, train.pp > 1)});
   const int ranks = train.tp * train.pp * train.dp;
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
@@ -404,6 +426,9 @@ Workload make_workload(const Train& train, const Model& model) {
           : lanes_of(Operation::all_reduce, choices.all_reduce);
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
                          {"dp", strided_groups(ranks, train.dp, train.tp), of_replicas}};
+  if (is_shared(*plan))
+    parts.communicators.push_back(
+        {"tied", first_and_last_of(train), lanes_of(Operation::all_reduce, train.ends)});
   parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   parts.data = data_of(train, model);

@@ -193,6 +193,8 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
   }
   result.layers.front().gradients += whole(number(parameters_before_layers(model)) * bytes / tp);
   result.layers.back().gradients += whole(number(parameters_after_layers(model)) * bytes / tp);
+  if (is_gpt(model))
+    result.tied = whole(number(model.vocabulary) * number(model.hidden) * bytes / tp);
   const double logits = number(model.sequence) * number(model.micro_batch) *
                         number(model.vocabulary) * bytes_of_logit / tp;
   const double forward_logits = share.flop(forward_flop_of_logits(model)) + share.bytes(logits) / 3;

@@ -97,6 +97,7 @@ struct Train {
     AlgorithmChoice reduce_scatter = {.name = "ring"};
   };
   OfReplicas replicas = {};
+  AlgorithmChoice ends = {.name = "ring"};  // all-reduce of first and last stage: Model::tied
 };
 [[nodiscard]] Workload make_workload(const Train& train, const Model& model);
 

@@ -23,7 +23,8 @@ std::optional<ClosedForm> pipeline_formula(const Train& train, const Model& mode
   const std::vector<Layer>& layers = model.layers;
   const auto pieces = static_cast<std::size_t>(train.pp) * static_cast<std::size_t>(train.chunks);
   const bool even = layers.size() % pieces == 0 || pieces % layers.size() == 0;
-  if (train.tp > 1 || train.dp > 1 || train.pp == 1 || !even || !are_alike(layers))
+  if (train.tp > 1 || train.dp > 1 || train.pp == 1 || model.tied > 0 || !even ||
+      !are_alike(layers))
     return std::nullopt;
   const double m = train.microbatches;
   const double idle = train.pp - 1;

@@ -150,7 +150,7 @@ void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) 
     algorithms.resolve(call.key, inner.finish());
   }
   if (call.members < 1 || algorithms.diagnostics().size() > mistakes) return;
-  if (call.also != nullptr) *call.also->choice = choice;
+  for (const Choosable* one = call.also; one != nullptr; one = one->also) *one->choice = choice;
   for (const Choosable* one = &call; one != nullptr; one = one->also) {
     try {
       validate(choice, find_algorithm(call.operation, choice.name), one->members);
@@ -438,7 +438,10 @@ SchemeReader::Maker SchemeReader::train() {
   const auto members = [&](int count) { return fits ? count : 0; };
   Train::OfReplicas& replicas = train.replicas;
   const int tp = members(train.tp), dp = members(train.dp), apart = train.tp;
-  const Choosable reduce{"all_reduce", Operation::all_reduce, &replicas.all_reduce, dp, apart};
+  const Choosable tied{"all_reduce", Operation::all_reduce, &train.ends, 2,
+                       apart * train.dp * (train.pp - 1)};
+  const Choosable reduce{"all_reduce", Operation::all_reduce,         &replicas.all_reduce, dp,
+                         apart,        train.pp > 1 ? &tied : nullptr};
   const Choosable gather{"all_gather", Operation::all_gather, &replicas.all_gather, dp, apart};
   const Choosable scatter{"reduce_scatter", Operation::reduce_scatter, &replicas.reduce_scatter, dp,
                           apart};

@@ -55,6 +55,7 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
   if (train) layout.zero = degree(options, "zero", 0);
   if (layout.zero == 3) layout.most_whole = whole_layers_of(options);
+  if (layout.zero == 2) layout.most_whole = 2;
   layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
   layout.keeps_otherwise = scheme == "data-parallel" || scheme == "parameter-server" ||
                            degree(options, "devices_per_replica", 1) > 1;
@@ -101,6 +102,19 @@ void read_shape(ObjectReader& reader, Transformer& transformer) {
   transformer.vocabulary = reader.integer("vocab", 0, max_tokens, transformer.vocabulary);
 }
 
+// Each rank of a tensor group has whole heads; of fewer keys than ranks, several have the same.
+void read_spread(ObjectReader& reader, const Transformer& transformer, int tp) {
+  const auto unfit = [&](const char* key, const std::string& heads) {
+    reader.wrong(key, "does-not-fit",
+                 fmt::format("{} cannot be spread evenly over a tensor group of {}", heads,
+                             count_text(tp, "rank")));
+  };
+  if (transformer.heads % tp != 0)
+    unfit("heads", count_text(transformer.heads, "head"));
+  else if (transformer.heads_of_keys % tp != 0 && tp % transformer.heads_of_keys != 0)
+    unfit("kv_heads", count_text(transformer.heads_of_keys, "head") + " of keys and values");
+}
+
 }  // namespace
 
 TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& layout) {
@@ -115,6 +129,7 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   Transformer& transformer = read.transformer;
   transformer.vocabulary = megatron_vocabulary;
   read_shape(reader, transformer);
+  read_spread(reader, transformer, layout.tp);
   transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
   const auto global = reader.integer("global_batch", 1, max_batch);
   const TrainingType type = read_training_type(reader, "float16");

@@ -206,11 +206,14 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
   const bool says_flops = device != nullptr && device->find("flops") != nullptr;
   if (read.device && read.device_is_right && !says_flops &&
       size_of(read.transformer->transformer.type) > 2)
-    workload.wrong("", "missing-key",
-                   fmt::format("what this device computes in {} is not known: its flops are those "
-                               "of 16 bits",
-                               element_type_word(read.transformer->transformer.type)),
-                   {}, R"(add "device": {"flops": "19.5TFLOP/s"}, its peak for this type)");
+    workload.wrong(
+        "", "missing-key",
+        fmt::format("what this device computes in {} is not known: its flops are those "
+                    "of 16 bits",
+                    element_type_word(read.transformer->transformer.type)),
+        {},
+        R"(add "device": {"flops": ...}: the peak for this type, "19.5TFLOP/s" of an A100, )"
+        R"("67TFLOP/s" of an H100)");
   if (!workload.diagnostics().empty()) return;
   try {
     read.model =

@@ -64,8 +64,8 @@ struct TrainingLayout {
   bool sequence_parallel = false;
   int zero = 0;        // how much is spread over ranks, see bytes_per_parameter(), ...
   int sharded_by = 1;  // ... and over how many: the replicas, or what "hybrid" says
-  // Layers whose parameters FSDP has whole at once, and those whose gradients it has: one in its
-  // backward pass, the other being scattered.
+  // Layers whose parameters FSDP has whole at once (ZeRO 3), and those whose gradients it has: one
+  // in its backward pass, the other being scattered.
   int most_whole = 0;
   bool keeps_otherwise = false;  // a replica is on several ranks, or servers have the parameters
   // What is usual where a scheme comes from: PyTorch fuses attention, Megatron-LM as published in

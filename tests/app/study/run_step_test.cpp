@@ -370,6 +370,30 @@ TEST(RunStep, TrainSharesItsOptimizerAndOverlapsGradients) {
   EXPECT_EQ(step_of(R"(, "zero": 1, "overlap": true)"), Time((4 + 2 + 12 + 1 + 12) * ms));
 }
 
+TEST(RunStep, StagesAddUpTheTableOfWordsThatTheyShare) {
+  const auto communicators = [](const std::string& transformer) {
+    const CaseResult row = row_of(
+        step_scenario(four_stages, R"("pipeline": {"microbatches": 4}, "model": {"transformer":
+            {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024, )" +
+                                       transformer + R"(}}, "device": {"flops": "1TFLOP/s"})"));
+    std::vector<std::string> names;
+    for (const auto& one : row.step->communicators) names.push_back(one.name);
+    return names;
+  };
+  EXPECT_EQ(communicators(R"("vocab": 50000)"), std::vector<std::string>{"tied"});
+  EXPECT_TRUE(communicators(R"("vocab": 50000, "architecture": "llama")").empty());
+  // 100 MB over 10 GB/s, half of it at a time.
+  const std::string two_ranks = R"("shape": "chain", "ranks": 2, "link": {"bandwidth": "10GB/s"})";
+  const auto seconds = [&](const std::string& words) {
+    return row_of(step_scenario(two_ranks,
+                                R"("pipeline": {"microbatches": 1}, "model": {"transformer":
+        {"layers": 4, "hidden": 1000, "heads": 10, "seq": 1, "vocab": )" +
+                                    words + R"(}}, "device": {"flops": "1000000TFLOP/s"})"))
+        .time.seconds();
+  };
+  EXPECT_NEAR(seconds("50000") - seconds("1"), 10e-3, 2e-6);
+}
+
 TEST(RunStep, ParameterServersUpdateWhatTheyKeep) {
   const auto step_of = [](const std::string& more) {
     return row_of(step_scenario(switch_of_four, R"("parameter-server": {}, "model": {
