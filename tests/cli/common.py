@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the command line share: running the program, and small scenarios."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -89,9 +90,44 @@ class Test(unittest.TestCase):
         return done
 
 
-def main():
-    """usage: X_test.py PROGRAM ROOT [arguments of unittest]"""
+def run_side_by_side(tests, at_once):
+    """For tests that mostly sleep.  Whether all passed."""
+
+    def run(test):
+        result = unittest.TestResult()
+        test.run(result)
+        return result
+
+    passed = True
+    with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
+        for test, result in zip(tests, threads.map(run, tests)):
+            print(test.id(), "ok" if result.wasSuccessful() else "FAILED", flush=True)
+            for _, trace in result.failures + result.errors:
+                print(trace, flush=True)
+            passed = passed and result.wasSuccessful()
+    return passed
+
+
+def main(at_once=1):
+    """usage: X_test.py PROGRAM ROOT [arguments of unittest; of tests that sleep, their names]"""
     this = sys.modules[__name__]
     this.PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
     this.ROOT = pathlib.Path(sys.argv[2]).resolve()
-    unittest.main("__main__", argv=[sys.argv[0], *sys.argv[3:]])
+    if at_once == 1:
+        unittest.main("__main__", argv=[sys.argv[0], *sys.argv[3:]])
+    module = sys.modules["__main__"]
+    loader = unittest.defaultTestLoader
+    names = sys.argv[3:]
+    suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
+    tests = list(all_of(suite))
+    if not tests:
+        sys.exit("no test has such a name")
+    sys.exit(not run_side_by_side(tests, at_once))
+
+
+def all_of(suite):
+    for one in suite:
+        if isinstance(one, unittest.TestSuite):
+            yield from all_of(one)
+        else:
+            yield one

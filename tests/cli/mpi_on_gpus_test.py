@@ -349,4 +349,4 @@ class CudaHostsFailures(OnHosts):
 
 
 if __name__ == "__main__":
-    common.main()
+    common.main(at_once=4)
