@@ -17,6 +17,7 @@ struct Layer {
   Bytes gradients = 0;    // as many as its parameters
   Bytes activations = 0;  // that it hands to the next layer
   Time again{};           // of the backward pass: what is computed again of the forward pass, first
+  Bytes keys = 0;         // keys and values of whole sequences, on one rank of a tensor group
 };
 
 struct Model {

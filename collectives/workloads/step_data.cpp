@@ -368,8 +368,11 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
-  data.uses = [tensors, pieces](Rank, const Action& line, Uses& uses) {
+  const bool has_context = train.cp > 1;
+  data.uses = [tensors, pieces, has_context](Rank, const Action& line, Uses& uses) {
     const Label& label = line.label;
+    const bool is_call = line.kind == Action::Kind::collective;
+    if (is_call && has_context && line.communicator == context_group) return;
     const auto microbatch = static_cast<std::uint32_t>(std::max(1, label.microbatch) - 1);
     const std::uint32_t flow = microbatch * pieces + (pieces > 1 ? line.place : 0);
     if (line.kind != Action::Kind::collective) {

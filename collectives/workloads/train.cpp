@@ -7,6 +7,8 @@
 //             backward (with sequence parallelism, each is a reduce-scatter and an all-gather);
 //             of a layer that is cut over several stages, each all-reduce is where its half ends
 //   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
+//   context   cp of the dp ranks share sequences; before attention a layer gathers the keys and
+//             values of all tokens, backward as well, and reduces and scatters their gradients
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
 //             the stages before still work; with overlap, those of each layer when they are there.
 //             With a sharded optimizer, each replica has a part of the mean, updates its part of
@@ -34,13 +36,17 @@ namespace {
 
 // Messages to the stage after and before come on streams of their own, so that each meets its own.
 enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients, host };
-enum TrainCommunicators : std::uint8_t { tensor_group, replicas, ends };
+// The last communicator.
+int ends_of_pipeline(const Train& train) {
+  return train.cp > 1 ? context_group + 1 : context_group;
+}
 
 // A piece of the model.
 struct Piece {
   std::vector<Layer> layers;
   std::vector<std::int32_t> numbers;  // of the layers in the model, from 1
   std::vector<int> halves;            // of each layer, those that end here
+  std::vector<bool> attends;          // whether the first of them does
   Bytes activations = 0;              // that it hands on
 };
 
@@ -163,12 +169,22 @@ void add_reduction(const TrainPlan& plan, Bytes bytes, const Label& label,
   actions.push_back(labelled(collective(gradients, replicas, mean_of(plan, bytes)), label));
 }
 
+// Keys and values of whole sequences, or their gradients, among those that share them.
+Action of_keys(const TrainPlan& plan, const Layer& layer, Operation operation, const Label& label) {
+  const Train::OfReplicas& choices = plan.train.context;
+  const AlgorithmChoice& choice =
+      operation == Operation::all_gather ? choices.all_gather : choices.reduce_scatter;
+  Call call = plan.call(operation, layer.keys, Reduction::sum, choice);
+  call.count = padded(call.count, plan.train.cp * choice.channels);
+  return labelled(collective(train_compute, context_group, call), label);
+}
+
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                                   const PipelineWork& part) {
   std::vector<Action> actions;
   const bool reduces =
       plan.train.dp > 1 && plan.train.overlap && completes_gradients(plan.train, part);
-  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // at most, done twice
+  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // done twice, cp 1
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
   const auto add = [&](std::size_t i) {
     const Layer& layer = piece.layers[i];
@@ -184,10 +200,15 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                       : in_two                                 ? half(layer.backward)
                                                                : layer.backward;
     const Time again = part.kind == PipelineWork::Kind::backward ? layer.again : Time{};
-    for (const Time pass : {again, time - again}) {
+    const bool shares = plan.train.cp > 1 && piece.attends[i] && layer.keys > 0;
+    for (const bool repeats : {true, false}) {
+      const Time pass = repeats ? again : time - again;
       if (pass == Time{} && again == Time{}) continue;
+      if (shares) actions.push_back(of_keys(plan, layer, Operation::all_gather, label));
       for (const Action& action : through_layer(plan, layer, piece.halves[i], pass, label))
         actions.push_back(action);
+      if (shares && !repeats && part.kind == PipelineWork::Kind::backward)
+        actions.push_back(of_keys(plan, layer, Operation::reduce_scatter, label));
     }
     if (reduces) add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
   };
@@ -250,7 +271,7 @@ std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
     actions.push_back(wait(train_compute, gradients));
   }
   if (is_shared(plan) && (stage == 0 || stage + 1 == train.pp))
-    actions.push_back(collective(train_compute, ends, sum_of_tied(plan)));
+    actions.push_back(collective(train_compute, ends_of_pipeline(train), sum_of_tied(plan)));
   const Time update(update_of(plan, stage).ps() / (shares ? train.dp : 1));
   actions.push_back(labelled(work(train_compute, update), {Label::Kind::optimizer}));
   if (!shares) return actions;
@@ -332,7 +353,8 @@ std::vector<Piece> pieces_of(const Model& model, int count, bool on_stages) {
                          .backward = Time(part(layer.backward.ps())),
                          .gradients = part(layer.gradients),
                          .activations = layer.activations,
-                         .again = Time(part(layer.again.ps()))});
+                         .again = Time(part(layer.again.ps())),
+                         .keys = layer.keys});
       }
     layers = std::move(split);
   }
@@ -345,7 +367,9 @@ std::vector<Piece> pieces_of(const Model& model, int count, bool on_stages) {
     for (std::int64_t layer = span.offset; layer < span.offset + span.count; ++layer) {
       const auto parts = static_cast<std::int64_t>(parts_of_layer), part = layer % parts;
       result[i].numbers.push_back(static_cast<std::int32_t>(layer / parts + 1));
-      result[i].halves.push_back(static_cast<int>(2 * (part + 1) / parts - 2 * part / parts));
+      const std::int64_t before = 2 * part / parts, after = 2 * (part + 1) / parts;
+      result[i].halves.push_back(static_cast<int>(after - before));
+      result[i].attends.push_back(before == 0 && after > 0);
     }
     result[i].activations = result[i].layers.back().activations;
   }
@@ -357,6 +381,7 @@ void check_train(const Train& train) {
   for (const auto& [what, value] : {std::pair{"tp", train.tp},
                                     {"pp", train.pp},
                                     {"dp", train.dp},
+                                    {"cp", train.cp},
                                     {"microbatches", train.microbatches},
                                     {"chunks", train.chunks}})
     if (value < 1)
@@ -385,8 +410,14 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
       if (train.dp > 1 && train.overlap && layer.gradients > 0)
         of_replicas.insert(mean_of(plan, layer.gradients));
   const std::vector<TurnDigit> tensor = turns_of_members(of_tensor_groups, train.tp);
-  const std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
+  std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
   if (tensor.empty() || replicas.empty()) return {};
+  // Those that share sequences stay together.
+  const auto together = static_cast<std::uint32_t>(train.cp);
+  if (replicas.size() == 1)
+    replicas.front().step = together;
+  else if (replicas.back().size % together != 0)
+    return {};
   const auto stages = static_cast<std::uint32_t>(train.pp);
   std::vector<TurnDigit> digits{{.size = stages, .step = stages}};
   digits.insert(digits.end(), replicas.begin(), replicas.end());
@@ -426,6 +457,11 @@ Workload make_workload(const Train& train, const Model& model) {
           : lanes_of(Operation::all_reduce, choices.all_reduce);
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
                          {"dp", strided_groups(ranks, train.dp, train.tp), of_replicas}};
+  if (train.cp > 1)
+    parts.communicators.push_back(
+        {"cp", strided_groups(ranks, train.cp, train.tp),
+         std::max(lanes_of(Operation::all_gather, train.context.all_gather),
+                  lanes_of(Operation::reduce_scatter, train.context.reduce_scatter))});
   if (is_shared(*plan))
     parts.communicators.push_back(
         {"tied", first_and_last_of(train), lanes_of(Operation::all_reduce, train.ends)});

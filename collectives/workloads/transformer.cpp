@@ -79,17 +79,18 @@ constexpr double bytes_of_logit = 52;
 // gradient, and writes all three and the parameter in 16 bits.
 constexpr double bytes_of_adam = 28;
 
-// The times of one rank.
+// The times of one rank, of work that all ranks of a replica's stage share.
 struct DeviceRates {
   const Device& device;
   int tp;
+  int context;
 
   [[nodiscard]] double flop(double of_group, bool has_8_bits = false) const {
     const double flops = has_8_bits ? device.flops_of_8_bits : device.flops;
-    return of_group / (flops * device.efficiency * tp);
+    return of_group / (flops * device.efficiency * tp * context);
   }
   [[nodiscard]] double attention(double of_group) const {
-    return of_group / (device.flops * device.attention * tp);
+    return of_group / (device.flops * device.attention * tp * context);
   }
   [[nodiscard]] double bytes(double moved) const {
     return device.memory_bandwidth > 0 ? moved / device.memory_bandwidth : 0;
@@ -107,7 +108,7 @@ struct PassTimes {
 };
 
 PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, TensorGroup group) {
-  const double values = values_between_layers(model) * times_of_16_bits(model);
+  const double values = values_between_layers(model) / group.context * times_of_16_bits(model);
   const double of_attention = forward_flop_of_attention(model);
   const double of_scores = share.bytes(values * scores(model, group.size));
   const double attention = share.attention(of_attention) + of_scores;
@@ -116,6 +117,12 @@ PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, Tens
       share.bytes(values * kept_without_scores(model, group));
   const bool again = model.recompute == Transformer::Recompute::selective;
   return {products + attention, again ? attention : 0};
+}
+
+// Keys and values of all tokens.
+double bytes_of_keys(const Transformer& model, int tp) {
+  return 2 * number(model.sequence) * number(model.micro_batch) * number(width_of_keys(model)) *
+         number(size_of(model.type)) / tp;
 }
 
 Bytes whole(double bytes) {
@@ -172,7 +179,7 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
     throw_error(ErrorCode::invalid_argument, "the device does not say what it computes in 8 bits");
   if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
   const int tp = group.size;
-  const DeviceRates share{device, tp};
+  const DeviceRates share{device, tp, group.context};
   const double bytes = number(size_of(model.type));
   const bool again = model.recompute == Transformer::Recompute::full;
   const PassTimes pass = times_of_pass(model, share, group);
@@ -182,7 +189,8 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
   layer.backward =
       from_seconds(share.waits() + 2 * pass.computed + pass.attention_again) + layer.again;
   layer.gradients = whole(number(parameters_of_layer(model)) * bytes / tp);
-  layer.activations = whole(values_between_layers(model) * bytes);
+  layer.activations = whole(values_between_layers(model) / group.context * bytes);
+  if (group.context > 1) layer.keys = whole(bytes_of_keys(model, tp));
   Model result;
   result.type = model.type;
   result.launch = device.launch;
@@ -196,7 +204,7 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
   if (is_gpt(model))
     result.tied = whole(number(model.vocabulary) * number(model.hidden) * bytes / tp);
   const double logits = number(model.sequence) * number(model.micro_batch) *
-                        number(model.vocabulary) * bytes_of_logit / tp;
+                        number(model.vocabulary) * bytes_of_logit / tp / group.context;
   const double forward_logits = share.flop(forward_flop_of_logits(model)) + share.bytes(logits) / 3;
   result.layers.back().forward += from_seconds(forward_logits);
   result.layers.back().backward += from_seconds(2 * forward_logits);
@@ -210,20 +218,21 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
   if (model.recompute == Transformer::Recompute::full)
     of_layer = group.sequence_parallel ? 2.0 / group.size : 2;
   const double more = chunks > 1 ? 1 + (pp - 1.0) / (pp * chunks) : 1;
-  return values_between_layers(model) * times_of_16_bits(model) * number(model.layers) * of_layer *
-         more;
+  return values_between_layers(model) / group.context * times_of_16_bits(model) *
+         number(model.layers) * of_layer * more;
 }
 
 double bytes_while_computing(const Transformer& model, TensorGroup group, bool has_logits) {
   constexpr double of_16_bits = 2, of_32_bits = 4;
   const double of_logit = 2 * (of_32_bits + (model.type == ElementType::f32 ? 0 : of_16_bits));
-  const double tokens = number(model.sequence) * number(model.micro_batch);
+  const double tokens = number(model.sequence) * number(model.micro_batch) / group.context;
+  const double keys = group.context > 1 ? 2 * bytes_of_keys(model, group.size) : 0;
   const double logits = has_logits ? tokens * number(model.vocabulary) * of_logit / group.size : 0;
-  if (model.recompute != Transformer::Recompute::full) return logits;
+  if (model.recompute != Transformer::Recompute::full) return std::max(logits, keys);
   Transformer layer = model;
   layer.layers = 1;
   layer.recompute = Transformer::Recompute::none;
-  return std::max(logits, activation_bytes(layer, group, 1, 1));
+  return std::max(logits, activation_bytes(layer, group, 1, 1) + keys);
 }
 
 double bytes_per_parameter(int zero_stage, int ranks, Bytes element) {

@@ -88,10 +88,12 @@ struct Device {
 [[nodiscard]] double forward_flop_of_layer(const Transformer& model);
 [[nodiscard]] double flop(const Transformer& model);  // forward, backward and what is done again
 
-// How a transformer is spread over ranks, as far as the times of its layers depend on it.
+// How a transformer is spread over ranks, as far as the times of its layers depend on it.  Groups
+// that share a sequence have equal parts of attention's work, as causal masks are balanced.
 struct TensorGroup {
   int size = 1;
   bool sequence_parallel = false;
+  int context = 1;  // groups that share a sequence: each has an equal part of its tokens
 };
 
 // Its layers with the times and bytes of one rank of a tensor group; the last has the logits, the
@@ -104,8 +106,8 @@ struct TensorGroup {
                                       int chunks);
 
 // What a rank needs besides while it computes a microbatch, in bytes: logits and their gradient,
-// each in 16 and in 32 bits, or what a layer keeps that is computed again; the one goes before the
-// other comes.
+// each in 16 and in 32 bits, or what a layer keeps that is computed again, with the gathered keys
+// and values of a shared sequence and their gradients; the one goes before the other comes.
 [[nodiscard]] double bytes_while_computing(const Transformer& model, TensorGroup group,
                                            bool has_logits);
 

@@ -76,10 +76,11 @@ struct Fsdp {
 };
 [[nodiscard]] Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks);
 
-// Megatron-LM's three dimensions, on tp x pp x dp ranks; a pipeline or a tensor group alone has 1
-// in the others.  The times of layers are those of one microbatch on one of the tp ranks.
+// Megatron-LM's dimensions, on tp x pp x dp ranks; a pipeline or a tensor group alone has 1 in the
+// others.  The times of layers are those of one microbatch on one of the tp ranks.
 struct Train {
   int tp = 1, pp = 1, dp = 1;
+  int cp = 1;  // of the dp ranks, so many neighbouring ones share sequences (context parallelism)
   int microbatches = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1;  // interleaved: pieces of the model on every stage
@@ -97,6 +98,7 @@ struct Train {
     AlgorithmChoice reduce_scatter = {.name = "ring"};
   };
   OfReplicas replicas = {};
+  OfReplicas context = {};                  // of those that share sequences
   AlgorithmChoice ends = {.name = "ring"};  // all-reduce of first and last stage: Model::tied
 };
 [[nodiscard]] Workload make_workload(const Train& train, const Model& model);

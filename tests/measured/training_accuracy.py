@@ -27,7 +27,8 @@ CONSTANTS = {"fitted for each kind of GPU, eight": "efficiency, attention, memor
 MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
        "70b": (8192, 64, 80)}
 NEMO = {"GPT3-5B": (4096, 32, 24, 16384, 51200), "GPT3-175B": (12288, 96, 96, 49152, 51200),
-        "LLAMA2-7B": (4096, 32, 32, 11008, 32000), "Nemotron-8B": (4096, 32, 32, 16384, 256000)}
+        "LLAMA2-7B": (4096, 32, 32, 11008, 32000), "LLAMA3-70B": (8192, 64, 80, 28672, 128256),
+        "Nemotron-8B": (4096, 32, 32, 16384, 256000)}
 # Of the rows of Megatron's first table, which does not say it: what fits its memory.
 MICRO_BATCH = {"1.7": 16, "7.5": 4, "39.1": 4, "145.6": 2, "529.6": 1}
 
@@ -93,15 +94,17 @@ def rows_in_8_bits(folder):
     rows = [foundry("LLM Foundry FSDP", r, dtype="float8") for r in table(folder, "llm_foundry_fsdp")
             if r["gpu"] == "h100_80gb" and "fp8" in r["precision"]]
     for r in table(folder, "nemo_dgx_h100_fp8"):
-        if r["model"] not in NEMO or r["cp"] != "1":
-            continue  # contexts cannot be spread
+        if r["model"] not in NEMO:
+            continue
         hidden, heads, layers, ffn, vocab = NEMO[r["model"]]
-        rows.append(row("NeMo, " + r["model"], r["gpus"], r["tp"], r["pp"], int(r["gpus"]) // int(r["tp"]) // int(r["pp"]),
+        replica = int(r["tp"]) * int(r["cp"]) * int(r["pp"])
+        rows.append(row("NeMo, " + r["model"], r["gpus"], r["tp"], r["pp"], int(r["gpus"]) // replica,
                         r["global_batch"], r["micro_batch"], hidden, heads, layers, r["seq"], r["step_s_from_tokens"],
+                        kv_heads=8 if r["model"] == "LLAMA3-70B" else heads,
                         chunks=int(r["vp"]), vocab=vocab, attention="fused", ffn=ffn, preset="dgx-h100", dtype="float8",
                         architecture="llama" if "LLAMA" in r["model"] else "gpt",
                         sequence_parallel="true" if r["tp"] != "1" else "false",
-                        options={"zero": 1, "overlap": True}))
+                        options={"cp": int(r["cp"]), "zero": 1, "overlap": True}))
     return rows
 
 
@@ -122,7 +125,7 @@ def scenario(r, device):
     nodes = -(-r["gpus"] // 8)
     model = {key: r[key] for key in ("layers", "hidden", "heads", "seq", "vocab", "micro_batch",
                                      "global_batch", "recompute", "attention")}
-    model.update({key: r[key] for key in ("dtype", "ffn", "architecture") if key in r})
+    model.update({key: r[key] for key in ("dtype", "ffn", "architecture", "kv_heads") if key in r})
     scheme = {}
     if r["scheme"] == "train":
         scheme = {**r.get("options", {}), "tp": r["tp"], "pp": r["pp"], "dp": r["dp"],

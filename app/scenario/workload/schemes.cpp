@@ -94,6 +94,8 @@ class SchemeReader {
   void read_algorithms(std::initializer_list<Choosable> calls);
   void read_choice(ObjectReader& algorithms, const Choosable& call);
   void spread(const Choosable& call, bool chosen) const;
+  void read_degrees(Train& train);
+  void read_algorithms_of(Train& train);
   void read_schedule(Train& train);
   int microbatches();
   int passes();
@@ -413,42 +415,69 @@ SchemeReader::Maker SchemeReader::data_parallel() {
   return [this, scheme] { return plain(make_workload(scheme, model(), ranks())); };
 }
 
+// tp, cp, pp, dp.
+void SchemeReader::read_degrees(Train& train) {
+  train.tp = whole("tp", max_ranks, 1);
+  train.cp = whole("cp", max_ranks, 1);
+  train.pp = whole("pp", max_ranks, 1);
+  const std::int64_t replica = std::int64_t{train.tp} * train.cp * train.pp;
+  const int dp = whole("dp", max_ranks, std::max<std::int64_t>(1, ranks() / replica));
+  train.dp = train.cp * dp;
+  if (train.cp > 1 && !model().layers.empty() && model().layers.front().keys == 0)
+    reader_.wrong("cp", "not-applicable",
+                  "\"cp\" spreads the tokens of a \"transformer\", and the layers of this model "
+                  "have times of their own",
+                  {}, "omit it");
+  if (ranks() == 0 || replica * dp == ranks()) return;
+  const std::string context = train.cp > 1 ? fmt::format(" x cp {}", train.cp) : "";
+  reader_.wrong(
+      "", "does-not-fit",
+      fmt::format("tp {}{} x pp {} x dp {} are {} ranks, but the cluster has {}", train.tp, context,
+                  train.pp, dp, replica * dp, ranks()),
+      {},
+      replica * dp < ranks()
+          ? fmt::format("\"ranks\": {} in the workload lets so many take part", replica * dp)
+          : "");
+}
+
+// One choice for each operation, whichever groups call it.
+void SchemeReader::read_algorithms_of(Train& train) {
+  const bool fits = reader_.diagnostics().empty();
+  const auto members = [&](int count) { return fits ? count : 0; };
+  Train::OfReplicas& replicas = train.replicas;
+  Train::OfReplicas& context = train.context;
+  const int tp = members(train.tp), dp = members(train.dp), cp = members(train.cp);
+  const int apart = train.tp, stages = apart * train.dp * (train.pp - 1);
+  const Choosable tied{"all_reduce", Operation::all_reduce, &train.ends, 2, stages};
+  const Choosable keys{"all_gather", Operation::all_gather, &context.all_gather, cp, apart};
+  const Choosable their_gradients{"reduce_scatter", Operation::reduce_scatter,
+                                  &context.reduce_scatter, cp, apart};
+  const Choosable reduce{"all_reduce", Operation::all_reduce,         &replicas.all_reduce, dp,
+                         apart,        train.pp > 1 ? &tied : nullptr};
+  const Choosable gather{"all_gather", Operation::all_gather,         &replicas.all_gather, dp,
+                         apart,        train.cp > 1 ? &keys : nullptr};
+  const Choosable scatter{"reduce_scatter",
+                          Operation::reduce_scatter,
+                          &replicas.reduce_scatter,
+                          dp,
+                          apart,
+                          train.cp > 1 ? &their_gradients : nullptr};
+  read_algorithms(
+      {{"all_reduce", Operation::all_reduce, &train.all_reduce, tp, 1, &reduce},
+       {"all_gather", Operation::all_gather, &train.all_gather, tp, 1, &gather},
+       {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, tp, 1, &scatter}});
+}
+
 SchemeReader::Maker SchemeReader::train() {
   Train train;
   stages_have_all("");
-  train.tp = whole("tp", max_ranks, 1);
-  train.pp = whole("pp", max_ranks, 1);
-  const std::int64_t replica = std::int64_t{train.tp} * train.pp;
-  train.dp = whole("dp", max_ranks, std::max<std::int64_t>(1, ranks() / replica));
+  read_degrees(train);
   train.microbatches = microbatches();
   read_schedule(train);
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
   train.sharded_optimizer = reader_.integer("zero", 0, 1, 0) == 1;
   train.overlap = reader_.boolean("overlap", train.overlap);
-  if (ranks() > 0 && replica * train.dp != ranks())
-    reader_.wrong("", "does-not-fit",
-                  fmt::format("tp {} x pp {} x dp {} are {} ranks, but the cluster has {}",
-                              train.tp, train.pp, train.dp, replica * train.dp, ranks()),
-                  {},
-                  replica * train.dp < ranks()
-                      ? fmt::format("\"ranks\": {} in the workload lets so many take part",
-                                    replica * train.dp)
-                      : "");
-  const bool fits = reader_.diagnostics().empty();
-  const auto members = [&](int count) { return fits ? count : 0; };
-  Train::OfReplicas& replicas = train.replicas;
-  const int tp = members(train.tp), dp = members(train.dp), apart = train.tp;
-  const Choosable tied{"all_reduce", Operation::all_reduce, &train.ends, 2,
-                       apart * train.dp * (train.pp - 1)};
-  const Choosable reduce{"all_reduce", Operation::all_reduce,         &replicas.all_reduce, dp,
-                         apart,        train.pp > 1 ? &tied : nullptr};
-  const Choosable gather{"all_gather", Operation::all_gather, &replicas.all_gather, dp, apart};
-  const Choosable scatter{"reduce_scatter", Operation::reduce_scatter, &replicas.reduce_scatter, dp,
-                          apart};
-  read_algorithms(
-      {{"all_reduce", Operation::all_reduce, &train.all_reduce, tp, 1, &reduce},
-       {"all_gather", Operation::all_gather, &train.all_gather, tp, 1, &gather},
-       {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, tp, 1, &scatter}});
+  read_algorithms_of(train);
   return [this, train] { return step_of(train); };
 }
 

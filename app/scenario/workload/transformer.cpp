@@ -61,9 +61,10 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
                            degree(options, "devices_per_replica", 1) > 1;
   layout.tp = scheme == "tensor" ? all : train ? degree(options, "tp", 1) : 1;
   layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
-  layout.dp = std::max(1, all / layout.tp / layout.pp);
+  layout.cp = train ? degree(options, "cp", 1) : 1;
+  layout.dp = std::max(1, all / layout.tp / layout.pp / layout.cp);
   if (train) layout.dp = degree(options, "dp", layout.dp);
-  layout.sharded_by = layout.dp;
+  layout.sharded_by = layout.dp * layout.cp;
   if (layout.zero == 3) layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
   return layout;
 }
@@ -130,6 +131,10 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   transformer.vocabulary = megatron_vocabulary;
   read_shape(reader, transformer);
   read_spread(reader, transformer, layout.tp);
+  if (transformer.sequence % layout.cp != 0)
+    reader.wrong("seq", "does-not-fit",
+                 fmt::format("{} tokens cannot be spread evenly over {}",
+                             with_commas(transformer.sequence), count_text(layout.cp, "rank")));
   transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
   const auto global = reader.integer("global_batch", 1, max_batch);
   const TrainingType type = read_training_type(reader, "float16");
@@ -165,8 +170,8 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   once.recompute = Transformer::Recompute::none;
   work.model_flop = micro * flop(once);
   const Device& rates = device.device;
-  work.peak =
-      (model.has_8_bits ? rates.flops_of_8_bits : rates.flops) * layout.tp * layout.pp * layout.dp;
+  work.peak = (model.has_8_bits ? rates.flops_of_8_bits : rates.flops) * layout.tp * layout.pp *
+              layout.cp * layout.dp;
   return work;
 }
 

@@ -60,6 +60,7 @@ struct TrainingType {
 // How a scheme spreads a model over ranks, before its options are read for good.
 struct TrainingLayout {
   int tp = 1, pp = 1, dp = 1;
+  int cp = 1;      // ranks that share a sequence
   int chunks = 1;  // pieces of the model on a stage
   bool sequence_parallel = false;
   int zero = 0;        // how much is spread over ranks, see bytes_per_parameter(), ...
@@ -72,7 +73,7 @@ struct TrainingLayout {
   // 2021 does not.
   bool fused_attention = false;
 
-  [[nodiscard]] TensorGroup tensor_group() const { return {tp, sequence_parallel}; }
+  [[nodiscard]] TensorGroup tensor_group() const { return {tp, sequence_parallel, cp}; }
 };
 [[nodiscard]] TrainingLayout layout_of(const std::string& scheme, const JsonValue* written,
                                        int ranks);

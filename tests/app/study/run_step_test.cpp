@@ -394,6 +394,24 @@ TEST(RunStep, StagesAddUpTheTableOfWordsThatTheyShare) {
   EXPECT_NEAR(seconds("50000") - seconds("1"), 10e-3, 2e-6);
 }
 
+TEST(RunStep, RanksThatShareSequencesHaveHalfOfThemAndGatherKeys) {
+  const auto row = [](const std::string& ranks, const std::string& degrees) {
+    return row_of(step_scenario(
+        R"("shape": "switch", "ranks": )" + ranks + R"(, "link": {"bandwidth": "10GB/s"})",
+        R"("train": {)" + degrees + R"(}, "model": {"transformer":
+        {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024}}, "device": {"flops": "1TFLOP/s"})"));
+  };
+  const CaseResult whole = row("1", ""), halves = row("2", R"("cp": 2)");
+  EXPECT_NEAR(halves.step->compute_s, whole.step->compute_s / 2, 1e-9);
+  ASSERT_EQ(halves.step->communicators.size(), 2U);
+  EXPECT_EQ(halves.step->communicators[0].name, "dp");
+  EXPECT_EQ(halves.step->communicators[1].name, "cp");
+  // Of 4 MiB of each layer a rank sends half: forward, backward, and of the gradients.
+  EXPECT_NEAR(halves.step->communicators[1].exposed_s, 8 * 3 * 0.2097152e-3, 1e-9);
+  EXPECT_NEAR(row("4", R"("tp": 2, "cp": 2)").step->communicators[2].exposed_s,
+              8 * 3 * 0.1048576e-3, 1e-9);
+}
+
 TEST(RunStep, ParameterServersUpdateWhatTheyKeep) {
   const auto step_of = [](const std::string& more) {
     return row_of(step_scenario(switch_of_four, R"("parameter-server": {}, "model": {
