@@ -3,6 +3,7 @@
 // What an algorithm's own traffic takes at least is never more than what it takes.
 #include "collectives/cost/link_load.hpp"
 #include "tests/collectives/rows.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -32,7 +33,7 @@ class LoadOfLinks : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(LoadOfLinks, IsNeverMoreThanTheTimeItTakes) {
   const Algorithm& row = *GetParam();
-  for (const int ranks : nearest_ranks(row, {4, 6, 16})) {
+  for (const int ranks : nearest_ranks(row, listed_cases<int>({4}, {6, 16}))) {
     if (ranks % 2 != 0) continue;
     for (const Topology& network : networks_of(static_cast<std::size_t>(ranks)))
       for (const int channels : {1, 3})

@@ -196,9 +196,8 @@ TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
   const std::vector<std::string> collectives = {R"("op": "all-reduce", "algorithm": "ring")",
                                                 R"("op": "all-reduce")", R"("op": "all-gather")",
                                                 R"("op": "all-to-all")"};
-  constexpr std::size_t step = testing::is_sanitized ? 6 : 1;
-  for (std::size_t number = 0; number < presets().size(); number += step) {
-    const Preset& preset = presets()[number];
+  constexpr int few = 16;  // GPUs of a node: two of more, as an imported graph, take a minute
+  for (const Preset& preset : presets()) {
     const Ran ran = run_collsim(
         {"topo", "export", "--nccl-xml", "--preset", preset.name, "-o", folder.path("topo.xml")});
     ASSERT_EQ(ran.code, exit_fine) << preset.name << ran.err;
@@ -206,7 +205,8 @@ TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
     if (const NcclGraph* const known = NcclTuner::of_version("2.28").machine(preset.name))
       if (!known->ring)  // what NCCL finds there is written down, not derived
         all.emplace_back(R"("op": "all-gather", "nccl_tuner": "2.28")");
-    for (const std::string nodes : {"1", "2"})
+    for (const std::string nodes : {"1", "2"}) {
+      if (nodes == "2" && preset.gpus > few) continue;
       for (const std::string& collective : all) {
         const std::string there = times(
             folder, R"("cluster": {"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}",
@@ -215,6 +215,7 @@ TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
         EXPECT_EQ(times(folder, imported + nodes + "}", collective), there)
             << preset.name << " x " << nodes << ": " << collective;
       }
+    }
   }
 }
 

@@ -126,7 +126,7 @@ class Promise {
 class RandomKnobTruth : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomKnobTruth, HoldsOfRandomScenarios) {
-  constexpr int each = random_cases(125);
+  constexpr int each = is_sanitized ? 5 : 125;
   int scenarios = 0;
   int knobs = 0;
   for (unsigned i = 0; scenarios < each; ++i) {
@@ -147,7 +147,7 @@ TEST_P(RandomKnobTruth, HoldsOfRandomScenarios) {
 
 // Those included, where simulating them fifty times is quick: at both ends of their sweeps.
 TEST(KnobTruth, HoldsOfTheScenariosIncluded) {
-  constexpr double quick = is_sanitized ? 500 : 5000;
+  constexpr double quick = is_sanitized ? 100 : 5000;
   int checked = 0;
   const std::filesystem::path folder = std::filesystem::path(COLLSIM_SOURCE_DIR) / "scenarios";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
