@@ -429,6 +429,7 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
 std::vector<std::vector<Rank>> first_and_last_of(const Train& train) {
   const int of_stage = train.tp * train.dp;
   std::vector<std::vector<Rank>> groups;
+  groups.reserve(static_cast<std::size_t>(of_stage));
   for (int rank = 0; rank < of_stage; ++rank)
     groups.push_back({Rank(static_cast<std::size_t>(rank)),
                       Rank(static_cast<std::size_t>(rank + of_stage * (train.pp - 1)))});
