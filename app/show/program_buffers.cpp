@@ -104,6 +104,8 @@ class ProgramRun {
     }
   }
 
+  // A message of no buffer.
+  static bool is_bare(const ProgramStep& step) { return step.op->buffer == ProgramOp::none; }
   [[nodiscard]] Values& value(int rank, std::size_t buffer) {
     return buffers_.after[static_cast<std::size_t>(rank)][buffer];
   }
@@ -128,12 +130,12 @@ class ProgramRun {
         return records_[{cursor.rank, action.other, action.stream}] >= action.amount;
       case Action::Kind::send:
         messages_[{cursor.rank, action.stream, peer, action.other}].push_back(
-            value(cursor.rank, step.op->buffer));
+            is_bare(step) ? Values() : value(cursor.rank, step.op->buffer));
         return true;
       case Action::Kind::receive: {
         auto& queue = messages_[{peer, action.other, cursor.rank, action.stream}];
         if (queue.empty()) return false;
-        value(cursor.rank, step.op->buffer) = std::move(queue.front());
+        if (!is_bare(step)) value(cursor.rank, step.op->buffer) = std::move(queue.front());
         queue.pop_front();
         return true;
       }

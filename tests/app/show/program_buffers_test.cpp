@@ -33,6 +33,18 @@ TEST(ShowProgram, MessagesCarryWhatTheBufferHeldWhenTheyWereSent) {
               "     2  x       [0, 0]      [200, 300]\n");
 }
 
+TEST(ShowProgram, BareMessagesCarryNothing) {
+  const ProgramBuffers buffers = shown_program(2, R"("data": {"x": [[1], [2]]}, "program": [
+      {"on": 0, "do": [{"send": true, "to": 1, "size": "8B"}, {"send": "x", "to": 1, "tag": 1},
+                       {"send": true, "to": 1, "size": "8B", "tag": 2}]},
+      {"on": 1, "do": [{"receive": true, "from": 0, "size": "8B"},
+                       {"receive": true, "from": 0, "size": "4B", "tag": 1},
+                       {"receive": "y", "from": 0, "size": "8B", "tag": 2}]}])");
+  EXPECT_EQ(buffers.problem, "");
+  EXPECT_EQ(buffers.after[1][0], (std::vector<double>{2}));
+  EXPECT_FALSE(buffers.after[1][1]);
+}
+
 TEST(ShowProgram, CollectivesFollowEachOther) {
   const ProgramBuffers buffers = shown_program(
       2, R"("data": {"x": [[0, 1], [10, 11]], "a": [[1, 2, 3], [4, 5, 6]]}, "program": [
