@@ -31,9 +31,19 @@ using Columns = std::map<std::string_view, std::size_t>;
 constexpr const char* needed_columns[] = {
     "tp", "pp", "dp", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq"};
 
-constexpr const char* other_known_columns[] = {
-    "iteration_ms", "iteration_s", "scheme",       "recompute", "attention", "sequence_parallel",
-    "chunks",       "vocab",       "architecture", "kv_heads",  "ffn",       "source"};
+constexpr const char* other_known_columns[] = {"iteration_ms",
+                                               "iteration_s",
+                                               "scheme",
+                                               "recompute",
+                                               "attention",
+                                               "sequence_parallel",
+                                               "chunks",
+                                               "vocab",
+                                               "architecture",
+                                               "kv_heads",
+                                               "ffn",
+                                               "source",
+                                               "cp"};
 
 // The cells of a row by the names of their columns.
 class RunCells {
@@ -46,6 +56,7 @@ class RunCells {
   void wrong(std::string mistake) {
     if (mistake_.empty()) mistake_ = std::move(mistake);
   }
+  [[nodiscard]] bool knows(std::string_view name) const { return columns_->contains(name); }
   [[nodiscard]] bool has(std::string_view name) const { return !text(name).empty(); }
   [[nodiscard]] std::string_view text(std::string_view name) const {
     const auto column = columns_->find(name);
@@ -60,10 +71,20 @@ class RunCells {
                     : fmt::format("{} is empty", name));
     return 1;
   }
-  std::int64_t whole(std::string_view name) { return std::llround(number(name)); }
-  std::int64_t whole(std::string_view name, std::int64_t otherwise) {
+  static constexpr std::int64_t most_whole = 100'000'000;
+  std::int64_t whole(std::string_view name, std::int64_t most = most_whole) {
+    const double value = number_in<double>(text(name)).value_or(0);
+    if (value >= 1 && value <= static_cast<double>(most) && std::trunc(value) == value)
+      return static_cast<std::int64_t>(value);
+    wrong(has(name) ? fmt::format("{} is {}, no whole number from 1 to {}", name,
+                                  quoted(text(name)), with_commas(most))
+                    : fmt::format("{} is empty", name));
+    return 1;
+  }
+  std::int64_t whole_or(std::string_view name, std::int64_t otherwise) {
     return has(name) ? whole(name) : otherwise;
   }
+  int degree(std::string_view name) { return static_cast<int>(whole(name, 65'536)); }
   // The number of the word; the first where there is none.
   int word(std::string_view name, std::initializer_list<std::string_view> words) {
     if (!has(name)) return 0;
@@ -83,16 +104,16 @@ Transformer transformer_of(RunCells& cells, bool sharded, Transformer::Recompute
   using Recompute = Transformer::Recompute;
   using Architecture = Transformer::Architecture;
   Transformer model;
-  model.layers = cells.whole("layers");
+  model.layers = cells.whole("layers", 10'000);
   model.hidden = cells.whole("hidden");
   model.heads = cells.whole("heads");
   const bool is_llama = cells.word("architecture", {"gpt", "llama"}) == 1;
   model.architecture = is_llama ? Architecture::llama : Architecture::gpt;
-  model.heads_of_keys = cells.whole("kv_heads", model.heads);
-  model.inner = cells.whole("ffn", usual_inner(model.architecture, model.hidden));
+  model.heads_of_keys = cells.whole_or("kv_heads", model.heads);
+  model.inner = cells.whole_or("ffn", usual_inner(model.architecture, model.hidden));
   model.sequence = cells.whole("seq");
   model.micro_batch = cells.whole("micro_batch");
-  model.vocabulary = cells.whole("vocab", megatron_vocabulary);
+  model.vocabulary = cells.whole_or("vocab", megatron_vocabulary);
   model.fused_attention =
       cells.has("attention") ? cells.word("attention", {"plain", "fused"}) == 1 : sharded;
   model.recompute = otherwise;
@@ -105,22 +126,28 @@ Transformer transformer_of(RunCells& cells, bool sharded, Transformer::Recompute
 // Whether it is one, `cells` say.
 TrainingRun run_of(RunCells& cells, Transformer::Recompute otherwise) {
   TrainingRun run;
-  run.tp = static_cast<int>(cells.whole("tp"));
-  run.pp = static_cast<int>(cells.whole("pp"));
-  run.dp = static_cast<int>(cells.whole("dp"));
-  run.chunks = static_cast<int>(cells.whole("chunks", 1));
+  run.tp = cells.degree("tp");
+  run.pp = cells.degree("pp");
+  run.dp = cells.degree("dp");
+  run.chunks = cells.has("chunks") ? cells.degree("chunks") : 1;
   run.sharded = cells.word("scheme", {"train", "fsdp"}) == 1;
   run.sequence_parallel = cells.word("sequence_parallel", {"false", "true"}) == 1;
   run.source = cells.text("source");
   run.model = transformer_of(cells, run.sharded, otherwise);
   const std::int64_t at_once = run.model.micro_batch * run.dp;
   const std::int64_t batch = cells.whole("global_batch");
-  run.step_s =
-      cells.has("iteration_ms") ? cells.number("iteration_ms") / 1e3 : cells.number("iteration_s");
+  const bool in_ms = cells.knows("iteration_ms") && !cells.has("iteration_s");
+  run.step_s = in_ms ? cells.number("iteration_ms") / 1e3 : cells.number("iteration_s");
   if (batch % at_once != 0)
     cells.wrong(fmt::format("global_batch is {}, no whole number of microbatches of {} on {}",
                             batch, run.model.micro_batch, count_text(run.dp, "replica")));
-  if (run.sharded && run.tp * run.pp > 1) cells.wrong("the scheme fsdp has tp 1 and pp 1");
+  if (run.sharded && (run.tp > 1 || run.pp > 1)) cells.wrong("the scheme fsdp has tp 1 and pp 1");
+  if (cells.whole_or("cp", 1) > 1)
+    cells.wrong("ranks that share sequences (cp) are not in the formula that is fitted");
+  if (run.model.hidden % run.model.heads != 0 || run.model.heads % run.model.heads_of_keys != 0 ||
+      run.model.heads % run.tp != 0)
+    cells.wrong(fmt::format("hidden {}, heads {}, kv_heads {} and tp {} do not divide evenly",
+                            run.model.hidden, run.model.heads, run.model.heads_of_keys, run.tp));
   run.microbatches = batch / at_once;
   return run;
 }
@@ -129,7 +156,11 @@ TrainingRun run_of(RunCells& cells, Transformer::Recompute otherwise) {
 Columns columns_of(const std::vector<std::string_view>& cells, const std::string& file,
                    Diagnostics& diagnostics) {
   Columns columns;
-  for (std::size_t i = 0; i < cells.size(); ++i) columns.emplace(cells[i], i);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (!columns.emplace(cells[i], i).second)
+      diagnostics.add(
+          {.code = "repeated",
+           .message = fmt::format("{}: the column \"{}\" is there twice", file, cells[i])});
   const auto missing = [&](const char* name) {
     diagnostics.add({.code = "missing-column",
                      .message = fmt::format("{}: there is no column \"{}\"", file, name)});
@@ -170,10 +201,13 @@ TrainingTable read_training_table(std::uint32_t source, const Sources& sources,
       columns = columns_of(cells, sources.name(source), diagnostics);
       if (!diagnostics.empty()) return {};
       for (const std::string_view name : cells)
-        if (!is_known_column(name)) table.other_columns.emplace_back(name);
+        if (!name.empty() && !is_known_column(name)) table.other_columns.emplace_back(name);
       continue;
     }
     RunCells row(cells, columns);
+    if (cells.size() > columns.size())
+      row.wrong(fmt::format("it has {}, and the first line {}", count_text(cells.size(), "cell"),
+                            columns.size()));
     TrainingRun run = run_of(row, recompute);
     if (row.mistake().empty())
       table.runs.push_back(std::move(run));
@@ -339,7 +373,7 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDev
     more[i] *= twice;
     less[i] /= twice;
     if (times_with(device_at(more)) == times && times_with(device_at(less)) == times)
-      result.untold.emplace_back(training_constants[i]);
+      result.undetermined.emplace_back(training_constants[i]);
   }
   return result;
 }

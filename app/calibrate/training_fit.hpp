@@ -82,8 +82,8 @@ inline constexpr std::array<const char*, 8> training_constants{
 struct TrainingFit {
   TrainingDevice device;
   std::vector<Fitted> constants;
-  std::vector<double> errors;       // formula / measured - 1, of each run
-  std::vector<std::string> untold;  // constants that no run depends on
+  std::vector<double> errors;             // formula / measured - 1, of each run
+  std::vector<std::string> undetermined;  // constants that no run depends on
 };
 [[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs,
                                        const TrainingDevice& known, const TrainingLinks& links,

@@ -147,15 +147,15 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
   const TrainingFit fitted = fit_training(runs, machine.device, machine.links, held);
   const std::vector<double> sorted = sizes(fitted.errors);
   const JsonValue device = device_value(fitted.device);
-  std::vector<std::string> untold = fitted.untold;
-  std::erase_if(untold, [&held](const std::string& name) { return held.contains(name); });
+  std::vector<std::string> undetermined = fitted.undetermined;
+  std::erase_if(undetermined, [&held](const std::string& name) { return held.contains(name); });
   terminal.out << fmt::format(
       "{} fitted to {} runs: half within {:.1f}%, {} (by the formula)\n",
-      count_text(fitted.constants.size() - held.size() - untold.size(), "constant"), runs.size(),
-      100 * quantile(sorted, 0.5), most_text(sorted));
-  if (!untold.empty())
+      count_text(fitted.constants.size() - held.size() - undetermined.size(), "constant"),
+      runs.size(), 100 * quantile(sorted, 0.5), most_text(sorted));
+  if (!undetermined.empty())
     terminal.out << fmt::format("As the preset has them, because no run depends on them: {}\n",
-                                fmt::join(untold, ", "));
+                                fmt::join(undetermined, ", "));
   if (!table.other_columns.empty())
     terminal.out << fmt::format("Columns passed over: {}\n", fmt::join(table.other_columns, ", "));
   terminal.out << '\n';

@@ -51,8 +51,13 @@ TEST(TrainingFit, SaysWhatIsWrongWithARow) {
   };
   expect_contains(mistake(",architecture", ",lama"),
                   R"(runs.csv:2: the row is no run: architecture is "lama", none of gpt, llama)");
-  expect_contains(mistake(",vocab", ",-1"), R"(vocab is "-1", no number above 0)");
-  expect_contains(mistake(",iteration_ms", ",abc"), R"(iteration_ms is "abc", no number above 0)");
+  expect_contains(mistake(",vocab", ",-1"),
+                  R"(vocab is "-1", no whole number from 1 to 100,000,000)");
+  expect_contains(mistake(",chunks", ",0.3"), R"(chunks is "0.3", no whole number from 1)");
+  expect_contains(mistake(",cp", ",2"), "ranks that share sequences (cp) are not in the formula");
+  expect_contains(mistake(",tp", ",2"), R"(the column "tp" is there twice)");
+  expect_contains(mistake("", ",2"), "it has 11 cells, and the first line 10");
+  expect_contains(mistake(",kv_heads", ",5"), "kv_heads 5 and tp 1 do not divide evenly");
   EXPECT_EQ(read_runs(",vocabulary,gpus", ",50257,8").other_columns,
             (std::vector<std::string>{"vocabulary", "gpus"}));
 }
@@ -127,7 +132,7 @@ TEST(TrainingFit, HoldsWhatItIsTold) {
   const TrainingFit free = fit_training(runs, believed, links, {"slowdown"});
   EXPECT_NEAR(free.device.device.efficiency, 0.6, 0.03);
   EXPECT_EQ(free.device.slowdown, real.slowdown);
-  EXPECT_EQ(free.untold, std::vector<std::string>{"skew"});  // there are no tensor groups
+  EXPECT_EQ(free.undetermined, std::vector<std::string>{"skew"});  // there are no tensor groups
   const TrainingFit held = fit_training(runs, believed, links, {"efficiency"});
   EXPECT_NEAR(held.device.device.efficiency, 0.9, 0.001);
 }
