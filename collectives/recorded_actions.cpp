@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/recorded_actions.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -66,9 +67,11 @@ class ScriptReader {
     const ActionKind kind = kind_of(instruction);
     if (kind != latest.action.kind) return false;
     if (kind == ActionKind::wait) return latest.action.other == instruction.from.lane.index();
-    return kind == ActionKind::collective &&
-           !(instruction.op == Op::signal &&
-             instruction.to.lane.index() == first_lanes_[latest.action.communicator]);
+    const bool begins =  // a call, perhaps of another communicator
+        instruction.op == Op::signal &&
+        std::find(first_lanes_.begin(), first_lanes_.end(), instruction.to.lane.index()) !=
+            first_lanes_.end();
+    return kind == ActionKind::collective && !begins;
   }
 
   void read_stream(std::uint32_t first, std::uint32_t end) {

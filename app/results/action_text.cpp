@@ -50,8 +50,13 @@ std::string call_text(const Action& action, const Label& last, const Workload& w
           "{} of {}", operation,
           label.number > 0 ? numbered("layer", label.number, last.number) : "parameters");
     case Label::Kind::buffers: return fmt::format("{} of buffers", operation);
-    default: return fmt::format("{}, {}", operation, label_text(label, last));
+    default: break;
   }
+  constexpr std::size_t usual = 2;  // of more groups, several may work in a layer
+  const std::vector<Communicator>& groups = workload.communicators();
+  const std::string group =
+      groups.size() > usual ? " on " + groups[action.communicator].name : std::string();
+  return fmt::format("{}{}, {}", operation, group, label_text(label, last));
 }
 
 std::string exchange_text(const Action& action, const Label& last) {

@@ -300,6 +300,21 @@ TEST(WorkloadCommands, ExplainNamesAllLayersOfCalls) {
   expect_contains(ran.out, "reduce-scatter of layers 6 to 1: 6 calls, ");
 }
 
+// Those of cp come right before and after those of tp.
+TEST(WorkloadCommands, ExplainTellsCallsOfSeveralGroupsApart) {
+  const Folder folder;
+  const Ran ran = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "10GB/s" } },
+    "workload": { "train": { "tp": 2, "cp": 2 }, "device": { "flops": "1TFLOP/s" }, "model": {
+      "transformer": { "layers": 4, "hidden": 1024, "heads": 16, "seq": 1024 } } } })")});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.out, "all-reduce on tp, forward of layers 1 to 4: 8 calls, ");
+  expect_contains(ran.out, "all-reduce on tp, backward of layers 4 to 1: 8 calls, ");
+  expect_contains(ran.out, "all-gather on cp, forward of layers 1 to 4: 4 calls, ");
+  expect_contains(ran.out, "all-gather on cp, backward of layers 4 to 1: 4 calls, ");
+  expect_contains(ran.out, "reduce-scatter on cp, backward of layers 4 to 1: 4 calls, ");
+}
+
 TEST(WorkloadCommands, ATraceOfALargeStepSaysWhatWouldHelp) {
   const Folder folder;
   const std::string file = folder.write("a.json", ddp);
