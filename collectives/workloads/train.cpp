@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor, pipeline and data parallel training at once, as Megatron-LM does it: rank =
-// t + tp (d + dp s), t of the tensor group, d of the replicas, s of the pipeline's stages.
+// t + tp (d + dp s), t of the tensor group, d of the replicas, s of the pipeline's stages; of the
+// replicas, cp neighbouring ones share their sequences.
 //
 //   tensor    each layer is spread over tp ranks: two all-reduces of its activations forward, two
 //             backward (with sequence parallelism, each is a reduce-scatter and an all-gather);
 //             of a layer that is cut over several stages, each all-reduce is where its half ends
 //   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
-//   context   cp of the dp ranks share sequences; before attention a layer gathers the keys and
-//             values of all tokens, backward as well, and reduces and scatters their gradients
+//   context   before attention a layer gathers the keys and values of all tokens of a sequence, as
+//             often as it is computed, and reduces and scatters their gradients
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
 //             the stages before still work; with overlap, those of each layer when they are there.
 //             With a sharded optimizer, each replica has a part of the mean, updates its part of
@@ -36,8 +37,8 @@ namespace {
 
 // Messages to the stage after and before come on streams of their own, so that each meets its own.
 enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients, host };
-// The last communicator.
-int ends_of_pipeline(const Train& train) {
+// First and last stage, the last of the communicators.
+int tied_group(const Train& train) {
   return train.cp > 1 ? context_group + 1 : context_group;
 }
 
@@ -184,20 +185,21 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
   std::vector<Action> actions;
   const bool reduces =
       plan.train.dp > 1 && plan.train.overlap && completes_gradients(plan.train, part);
-  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // done twice, cp 1
+  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // enough without cp
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
   const auto add = [&](std::size_t i) {
     const Layer& layer = piece.layers[i];
     const Label label = label_of(plan, part, piece.numbers[i]);
+    const Time gradients_alone = layer.backward - layer.again;
     if (part.kind == PipelineWork::Kind::weights) {
       actions.push_back(
-          labelled(work(train_compute, layer.backward - half(layer.backward)), label));
+          labelled(work(train_compute, gradients_alone - half(gradients_alone)), label));
       if (reduces)
         add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
       return;
     }
     const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
-                      : in_two                                 ? half(layer.backward)
+                      : in_two                                 ? layer.again + half(gradients_alone)
                                                                : layer.backward;
     const Time again = part.kind == PipelineWork::Kind::backward ? layer.again : Time{};
     const bool shares = plan.train.cp > 1 && piece.attends[i] && layer.keys > 0;
@@ -237,7 +239,7 @@ bool is_shared(const TrainPlan& plan) {
 }
 
 Call sum_of_tied(const TrainPlan& plan) {
-  return plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.ends);
+  return plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.tied);
 }
 
 Bytes gradients_of(const TrainPlan& plan, int stage) {
@@ -271,7 +273,7 @@ std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
     actions.push_back(wait(train_compute, gradients));
   }
   if (is_shared(plan) && (stage == 0 || stage + 1 == train.pp))
-    actions.push_back(collective(train_compute, ends_of_pipeline(train), sum_of_tied(plan)));
+    actions.push_back(collective(train_compute, tied_group(train), sum_of_tied(plan)));
   const Time update(update_of(plan, stage).ps() / (shares ? train.dp : 1));
   actions.push_back(labelled(work(train_compute, update), {Label::Kind::optimizer}));
   if (!shares) return actions;
@@ -465,7 +467,7 @@ Workload make_workload(const Train& train, const Model& model) {
                   lanes_of(Operation::reduce_scatter, train.context.reduce_scatter))});
   if (is_shared(*plan))
     parts.communicators.push_back(
-        {"tied", first_and_last_of(train), lanes_of(Operation::all_reduce, train.ends)});
+        {"tied", first_and_last_of(train), lanes_of(Operation::all_reduce, train.tied)});
   parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   parts.data = data_of(train, model);

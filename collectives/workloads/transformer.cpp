@@ -119,10 +119,14 @@ PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, Tens
   return {products + attention, again ? attention : 0};
 }
 
-// Keys and values of all tokens.
+// Keys and values of all tokens, on one rank of a tensor group, which has whole heads.  Attention
+// has 16 bits where products have 8.
 double bytes_of_keys(const Transformer& model, int tp) {
-  return 2 * number(model.sequence) * number(model.micro_batch) * number(width_of_keys(model)) *
-         number(size_of(model.type)) / tp;
+  const std::int64_t all_heads = model.heads_of_keys > 0 ? model.heads_of_keys : model.heads;
+  const std::int64_t heads = (all_heads + tp - 1) / tp;
+  const double width = number(model.hidden) / number(model.heads) * number(heads);
+  return 2 * number(model.sequence) * number(model.micro_batch) * width *
+         std::max(2.0, number(size_of(model.type)));
 }
 
 Bytes whole(double bytes) {

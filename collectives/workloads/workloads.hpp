@@ -99,7 +99,7 @@ struct Train {
   };
   OfReplicas replicas = {};
   OfReplicas context = {};                  // of those that share sequences
-  AlgorithmChoice ends = {.name = "ring"};  // all-reduce of first and last stage: Model::tied
+  AlgorithmChoice tied = {.name = "ring"};  // all-reduce of first and last stage
 };
 [[nodiscard]] Workload make_workload(const Train& train, const Model& model);
 

@@ -31,7 +31,12 @@ constexpr std::size_t max_lines = 20'000;
 using StreamPair = std::pair<std::uint16_t, std::uint16_t>;  // who records, for whom
 
 // What actions carry, by what they are for.
-std::string content_of(const Action& action) {
+std::string content_of(const Action& action, const Workload& workload) {
+  if (action.kind == Action::Kind::collective) {
+    const std::string& group = workload.communicators()[action.communicator].name;
+    if (group == "tied") return "table";
+    if (group == "cp") return reduces(action.call.operation) ? "key_gradients" : "keys";
+  }
   switch (action.label.kind) {
     case Label::Kind::bucket: return "gradients";
     case Label::Kind::parameters:
@@ -41,10 +46,6 @@ std::string content_of(const Action& action) {
     case Label::Kind::backward: return "errors";  // gradients of activations
     default: return "activations";
   }
-}
-
-std::string buffer_of(const Action& action, std::size_t number) {
-  return number == 0 ? content_of(action) : fmt::format("{}_{}", content_of(action), number);
 }
 
 bool carries(const Action& action) {
@@ -120,7 +121,7 @@ class ProgramWriter {
     std::int64_t peer, amount;  // a rank, or how far it is; bytes, or the number of an event
     std::size_t buffer;         // 0: the only one
     Call call;
-    Rank asked;  // where ranks would write it differently
+    Rank rank;  // where its text depends on it
     auto operator<=>(const LineKey&) const = default;
   };
 
@@ -128,6 +129,7 @@ class ProgramWriter {
   void note_route(Rank from, Rank to, const StreamPair& streams);
   [[nodiscard]] std::optional<std::uint32_t> item_of(const Action& action, Rank rank) const;
   [[nodiscard]] std::size_t buffer_number(const Action& action, Rank rank) const;
+  [[nodiscard]] std::string buffer_of(const Action& action, const LineKey& key) const;
   [[nodiscard]] std::int64_t event_number(const StreamPair& pair, std::int64_t number) const;
   [[nodiscard]] std::string event(const StreamPair& pair, std::int64_t number) const;
   [[nodiscard]] Blocks blocks(bool relative);
@@ -173,7 +175,8 @@ void ProgramWriter::look() {
         names = std::max(names, records.recorded[pair] - records.asked(*action) + 1);
       }
       if (carries(*action))
-        if (const auto item = item_of(*action, rank)) items_[content_of(*action)].emplace(*item, 0);
+        if (const auto item = item_of(*action, rank))
+          items_[content_of(*action, *workload_)].emplace(*item, 0);
       if (action->kind == Action::Kind::send)
         note_route(rank, action->peer, {action->stream, action->other});
       if (action->kind == Action::Kind::receive)
@@ -206,8 +209,13 @@ std::size_t ProgramWriter::buffer_number(const Action& action, Rank rank) const 
   if (buffers_ == 1 || !carries(action)) return 0;
   const auto item = item_of(action, rank);
   if (!item) return 0;
-  const auto& all = items_.at(content_of(action));
+  const auto& all = items_.at(content_of(action, *workload_));
   return all.size() == 1 ? 0 : all.at(*item) % buffers_ + 1;
+}
+
+std::string ProgramWriter::buffer_of(const Action& action, const LineKey& key) const {
+  std::string content = content_of(action, *workload_);
+  return key.buffer == 0 ? content : fmt::format("{}_{}", content, key.buffer);
 }
 
 // As many names as needed for the latest record of a name to be the one that is meant.
@@ -249,12 +257,14 @@ std::vector<int> ProgramWriter::lines_of(Rank rank, bool relative) {
                 action->stream,
                 action->other,
                 action->communicator,
-                static_cast<std::int64_t>(action->peer.index()),
+                0,
                 action->amount,
                 buffer_number(*action, rank),
                 action->call,
                 depends_on_rank(*action, rank) ? rank : Rank{}};
-    if (relative) key.peer -= static_cast<std::int64_t>(rank.index());
+    if (action->kind == Action::Kind::send || action->kind == Action::Kind::receive)
+      key.peer = static_cast<std::int64_t>(action->peer.index()) -
+                 (relative ? static_cast<std::int64_t>(rank.index()) : 0);
     bool is_written = action->kind != Action::Kind::update;  // which takes no time
     if (action->kind == Action::Kind::wait) {
       const std::int64_t number = records.asked(*action);
@@ -300,7 +310,7 @@ JsonValue ProgramWriter::line(const Action& action, Rank rank, const LineKey& ke
       return JsonValue::object({{"wait", event({action.other, action.stream}, key.amount)}});
     case Action::Kind::record:
       return JsonValue::object({{"record", event({action.stream, action.other}, key.amount)}});
-    case Action::Kind::collective: return call(action, rank, buffer_of(action, key.buffer));
+    case Action::Kind::collective: return call(action, rank, buffer_of(action, key));
     case Action::Kind::drain:
       throw_error(ErrorCode::invalid_argument, "it waits for messages of all kinds to leave");
     default: return message(action, rank, key);
@@ -311,7 +321,7 @@ JsonValue ProgramWriter::message(const Action& action, Rank rank, const LineKey&
   JsonValue other = key.peer;
   if (key.relative) other = fmt::format("rank {} {}", key.peer < 0 ? '-' : '+', std::abs(key.peer));
   const bool sends = action.kind == Action::Kind::send;
-  const JsonValue buffer = bare_messages_ ? JsonValue(true) : buffer_of(action, key.buffer);
+  const JsonValue buffer = bare_messages_ ? JsonValue(true) : buffer_of(action, key);
   JsonValue written = JsonValue::object({{sends ? "post" : "receive", buffer},
                                          {sends ? "to" : "from", std::move(other)},
                                          {"size", exact_size(action.amount)}});

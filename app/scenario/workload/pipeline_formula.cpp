@@ -45,7 +45,8 @@ std::optional<ClosedForm> pipeline_formula(const Train& train, const Model& mode
       ps = m * (f + b) + idle * (f + b) / train.chunks;
       break;
     case PipelineSchedule::zb_h1:
-      if (train.microbatches < train.pp || b > 2 * f) return std::nullopt;
+      if (train.microbatches < train.pp || b > 2 * f || layers.front().again > Time{})
+        return std::nullopt;
       form.formula = "m*(f+b) + (p-1)*f";
       ps = m * (f + b) + idle * f;
       break;

@@ -357,6 +357,9 @@ SchemeReader::Maker SchemeReader::pipeline() {
         "stages", "does-not-fit",
         fmt::format("{} do not fit {}", count_text(train.pp, "stage"), count_text(ranks(), "rank")),
         {}, "a pipeline has a stage on every rank; \"train\" has replicas of it, too");
+  const int ends = train.pp == ranks() && train.pp > 1 ? 2 : 0;
+  if (model().tied > 0 || context_->varies)
+    read_algorithms({{"all_reduce", Operation::all_reduce, &train.tied, ends, train.pp - 1}});
   return [this, train] { return step_of(train); };
 }
 
@@ -448,7 +451,7 @@ void SchemeReader::read_algorithms_of(Train& train) {
   Train::OfReplicas& context = train.context;
   const int tp = members(train.tp), dp = members(train.dp), cp = members(train.cp);
   const int apart = train.tp, stages = apart * train.dp * (train.pp - 1);
-  const Choosable tied{"all_reduce", Operation::all_reduce, &train.ends, 2, stages};
+  const Choosable tied{"all_reduce", Operation::all_reduce, &train.tied, 2, stages};
   const Choosable keys{"all_gather", Operation::all_gather, &context.all_gather, cp, apart};
   const Choosable their_gradients{"reduce_scatter", Operation::reduce_scatter,
                                   &context.reduce_scatter, cp, apart};

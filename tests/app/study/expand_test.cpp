@@ -138,6 +138,20 @@ TEST(Expand, HasMoreBuffersWhereOneWouldHoldTwoThings) {
   EXPECT_FALSE(has(load_expandable(R"("ddp": {})"), "gradients_1"));
 }
 
+TEST(Expand, NamesWhatSharedSequencesAndStagesSend) {
+  const Loaded loaded = load_text(
+      R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 8, "link": {"bandwidth": "10GB/s"}},
+          "workload": {"train": {"tp": 2, "cp": 2, "pp": 2, "microbatches": 4},
+          "device": {"flops": "1TFLOP/s"}, "model": {"transformer":
+          {"layers": 4, "hidden": 64, "heads": 4, "seq": 64, "recompute": "full"}}}})",
+      {.workloads = true});
+  ASSERT_TRUE(loaded.scenario) << loaded.mistake();
+  EXPECT_TRUE(expands_to_the_same(loaded, 0));
+  for (const char* const part :
+       {R"("all-gather":"keys")", R"("reduce-scatter":"key_gradients")", R"("all-reduce":"table")"})
+    EXPECT_TRUE(has(loaded, part)) << part;
+}
+
 TEST(Expand, TagsTellMessagesOfSeveralStreamsApart) {
   const Loaded loaded =
       load_expandable(R"("pipeline": {"microbatches": 4, "schedule": "interleaved"})", 2);

@@ -7,16 +7,11 @@
 #include "app/study/memory_over_time.hpp"
 #include "app/study/run_step.hpp"
 #include "tests/app/study/scenarios.hpp"
+#include "tests/app/study/steps.hpp"
 #include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
-
-std::string step_scenario(const std::string& cluster, const std::string& workload,
-                          const std::string& more = "") {
-  return "{\"scenario\": 1, \"cluster\": {" + cluster + "}, \"workload\": {" + workload + "}" +
-         (more.empty() ? "" : ", " + more) + "}";
-}
 
 const std::string eight =
     R"("shape": "switch", "ranks": 8, "link": {"bandwidth": "100Gb/s", "overhead": "10us"})";
@@ -28,10 +23,6 @@ const std::string switch_of_four =
     R"("shape": "switch", "ranks": 4, "link": {"bandwidth": "10GB/s"})";
 const std::string thirty_ms =
     R"("model": {"layers": [{"times": 4, "forward": "10ms", "backward": "20ms"}]})";
-
-CaseResult row_of(const std::string& scenario) {
-  return results_of(scenario).results->rows.front();
-}
 
 // One layer over four stages: 2 ms of it on each, 1 ms to hand its activations on three times, and
 // one all-reduce of 1 ms at the end of each half; the same backward.
@@ -368,48 +359,6 @@ TEST(RunStep, TrainSharesItsOptimizerAndOverlapsGradients) {
   EXPECT_EQ(step_of(R"(, "overlap": true)"), Time((4 + 2 + 4 * 6 + 4) * ms));
   EXPECT_EQ(step_of(R"(, "zero": 1)"), Time((12 + 12 + 1 + 12) * ms));
   EXPECT_EQ(step_of(R"(, "zero": 1, "overlap": true)"), Time((4 + 2 + 12 + 1 + 12) * ms));
-}
-
-TEST(RunStep, StagesAddUpTheTableOfWordsThatTheyShare) {
-  const auto communicators = [](const std::string& transformer) {
-    const CaseResult row = row_of(
-        step_scenario(four_stages, R"("pipeline": {"microbatches": 4}, "model": {"transformer":
-            {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024, )" +
-                                       transformer + R"(}}, "device": {"flops": "1TFLOP/s"})"));
-    std::vector<std::string> names;
-    for (const auto& one : row.step->communicators) names.push_back(one.name);
-    return names;
-  };
-  EXPECT_EQ(communicators(R"("vocab": 50000)"), std::vector<std::string>{"tied"});
-  EXPECT_TRUE(communicators(R"("vocab": 50000, "architecture": "llama")").empty());
-  // 100 MB over 10 GB/s, half of it at a time.
-  const std::string two_ranks = R"("shape": "chain", "ranks": 2, "link": {"bandwidth": "10GB/s"})";
-  const auto seconds = [&](const std::string& words) {
-    return row_of(step_scenario(two_ranks,
-                                R"("pipeline": {"microbatches": 1}, "model": {"transformer":
-        {"layers": 4, "hidden": 1000, "heads": 10, "seq": 1, "vocab": )" +
-                                    words + R"(}}, "device": {"flops": "1000000TFLOP/s"})"))
-        .time.seconds();
-  };
-  EXPECT_NEAR(seconds("50000") - seconds("1"), 10e-3, 2e-6);
-}
-
-TEST(RunStep, RanksThatShareSequencesHaveHalfOfThemAndGatherKeys) {
-  const auto row = [](const std::string& ranks, const std::string& degrees) {
-    return row_of(step_scenario(
-        R"("shape": "switch", "ranks": )" + ranks + R"(, "link": {"bandwidth": "10GB/s"})",
-        R"("train": {)" + degrees + R"(}, "model": {"transformer":
-        {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024}}, "device": {"flops": "1TFLOP/s"})"));
-  };
-  const CaseResult whole = row("1", ""), halves = row("2", R"("cp": 2)");
-  EXPECT_NEAR(halves.step->compute_s, whole.step->compute_s / 2, 1e-9);
-  ASSERT_EQ(halves.step->communicators.size(), 2U);
-  EXPECT_EQ(halves.step->communicators[0].name, "dp");
-  EXPECT_EQ(halves.step->communicators[1].name, "cp");
-  // Of 4 MiB of each layer a rank sends half: forward, backward, and of the gradients.
-  EXPECT_NEAR(halves.step->communicators[1].exposed_s, 8 * 3 * 0.2097152e-3, 1e-9);
-  EXPECT_NEAR(row("4", R"("tp": 2, "cp": 2)").step->communicators[2].exposed_s,
-              8 * 3 * 0.1048576e-3, 1e-9);
 }
 
 TEST(RunStep, ParameterServersUpdateWhatTheyKeep) {
