@@ -133,7 +133,7 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   read_spread(reader, transformer, layout.tp);
   if (transformer.sequence % layout.cp != 0)
     reader.wrong("seq", "does-not-fit",
-                 fmt::format("{} tokens cannot be spread evenly over {}",
+                 fmt::format("{} tokens cannot be spread evenly over {} (\"cp\")",
                              with_commas(transformer.sequence), count_text(layout.cp, "rank")));
   transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
   const auto global = reader.integer("global_batch", 1, max_batch);
