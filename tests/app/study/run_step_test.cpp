@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,6 @@ const std::string eight =
 const std::string like_bert =
     R"("model": {"forward": "70ms", "optimizer": "4ms",
        "layers": [{"times": 24, "backward": "6ms", "gradients": "48MiB"}]})";
-const std::string four_stages = R"("shape": "chain", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
 const std::string switch_of_four =
     R"("shape": "switch", "ranks": 4, "link": {"bandwidth": "10GB/s"})";
 const std::string thirty_ms =

@@ -7,6 +7,9 @@
 
 namespace collsim::testing {
 
+inline const std::string four_stages =
+    R"("shape": "chain", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
+
 inline std::string step_scenario(const std::string& cluster, const std::string& workload,
                                  const std::string& more = "") {
   return "{\"scenario\": 1, \"cluster\": {" + cluster + "}, \"workload\": {" + workload + "}" +

@@ -9,8 +9,6 @@
 namespace collsim::testing {
 namespace {
 
-const std::string four_stages = R"("shape": "chain", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
-
 TEST(TrainStep, StagesAddUpTheTableOfWordsThatTheyShare) {
   const auto communicators = [](const std::string& transformer) {
     const CaseResult row = row_of(
