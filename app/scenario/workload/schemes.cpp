@@ -423,24 +423,27 @@ void SchemeReader::read_degrees(Train& train) {
   train.tp = whole("tp", max_ranks, 1);
   train.cp = whole("cp", max_ranks, 1);
   train.pp = whole("pp", max_ranks, 1);
-  const std::int64_t replica = std::int64_t{train.tp} * train.cp * train.pp;
-  const int dp = whole("dp", max_ranks, std::max<std::int64_t>(1, ranks() / replica));
-  train.dp = train.cp * dp;
+  const double replica = 1.0 * train.tp * train.cp * train.pp;  // which may be absurd
+  const auto fill = static_cast<std::int64_t>(std::max(1.0, ranks() / replica));
+  const int dp = whole("dp", max_ranks, fill);
+  const double all = replica * dp;
+  if (all <= max_ranks) train.dp = train.cp * dp;
+  if (ranks() > 0 && all != ranks()) {
+    const std::string context = train.cp > 1 ? fmt::format(" x cp {}", train.cp) : "";
+    reader_.wrong("", "does-not-fit",
+                  fmt::format("tp {}{} x pp {} x dp {} are {:.0f} ranks, but the cluster has {}",
+                              train.tp, context, train.pp, dp, all, ranks()),
+                  {},
+                  all < ranks()
+                      ? fmt::format("\"ranks\": {:.0f} in the workload lets so many take part", all)
+                      : "");
+    return;
+  }
   if (train.cp > 1 && !model().layers.empty() && model().layers.front().keys == 0)
     reader_.wrong("cp", "not-applicable",
                   "\"cp\" spreads the tokens of a \"transformer\", and the layers of this model "
                   "have times of their own",
                   {}, "omit it");
-  if (ranks() == 0 || replica * dp == ranks()) return;
-  const std::string context = train.cp > 1 ? fmt::format(" x cp {}", train.cp) : "";
-  reader_.wrong(
-      "", "does-not-fit",
-      fmt::format("tp {}{} x pp {} x dp {} are {} ranks, but the cluster has {}", train.tp, context,
-                  train.pp, dp, replica * dp, ranks()),
-      {},
-      replica * dp < ranks()
-          ? fmt::format("\"ranks\": {} in the workload lets so many take part", replica * dp)
-          : "");
 }
 
 // One choice for each operation, whichever groups call it.
@@ -450,7 +453,7 @@ void SchemeReader::read_algorithms_of(Train& train) {
   Train::OfReplicas& replicas = train.replicas;
   Train::OfReplicas& context = train.context;
   const int tp = members(train.tp), dp = members(train.dp), cp = members(train.cp);
-  const int apart = train.tp, stages = apart * train.dp * (train.pp - 1);
+  const int apart = train.tp, stages = fits ? apart * train.dp * (train.pp - 1) : 0;
   const Choosable tied{"all_reduce", Operation::all_reduce, &train.tied, 2, stages};
   const Choosable keys{"all_gather", Operation::all_gather, &context.all_gather, cp, apart};
   const Choosable their_gradients{"reduce_scatter", Operation::reduce_scatter,

@@ -64,7 +64,8 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   layout.cp = train ? degree(options, "cp", 1) : 1;
   layout.dp = std::max(1, all / layout.tp / layout.pp / layout.cp);
   if (train) layout.dp = degree(options, "dp", layout.dp);
-  layout.sharded_by = layout.dp * layout.cp;
+  const std::int64_t replicas = std::int64_t{layout.dp} * layout.cp;
+  layout.sharded_by = static_cast<int>(std::min<std::int64_t>(replicas, max_ranks));
   if (layout.zero == 3) layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
   return layout;
 }
