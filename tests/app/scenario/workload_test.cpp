@@ -41,7 +41,8 @@ TEST(ReadWorkload, ShowsEveryDefault) {
       R"({"stages":4,"microbatches":8,"schedule":"interleaved","chunks":2})");
   expect_contains(resolved_scheme(R"("fsdp": {})", "fsdp"),
                   R"({"zero":3,"unsharded":2,"prefetch":"pre","hybrid":4,"microbatches":1,)");
-  expect_contains(resolved_scheme(R"("train": {"tp": 2})", "train"), R"("tp":2,"cp":1,"pp":1,"dp":2,)");
+  expect_contains(resolved_scheme(R"("train": {"tp": 2})", "train"),
+                  R"("tp":2,"cp":1,"pp":1,"dp":2,)");
   expect_text(resolved_scheme(R"("ddp": {})", "model"),
               R"({"dtype":"float32","forward":"0s","optimizer":"0s","layers":[{"times":4,)"
               R"("forward":"1ms","backward":"2ms","gradients":"1MiB","activations":"0B"}]})");
