@@ -9,6 +9,7 @@
 #include "tests/collectives/algorithm_cases.hpp"
 #include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 
 namespace collsim {
 namespace {
@@ -71,7 +72,7 @@ TEST_P(BlockExchange, ChannelsDoNotCutMessagesIntoBlocks) {
 }
 
 TEST_P(BlockExchange, PatKeepsWithinItsAggregation) {
-  for (const int ranks : {2, 5, 8, 13, 16, 32}) {
+  for (const int ranks : testing::listed_cases<int>({2, 5, 16}, {8, 13, 32})) {
     for (const int aggregation : {1, 2, 3, 4, 16, 100}) {
       AlgorithmChoice choice{.name = "pat", .aggregation = aggregation};
       const Schedule pat = schedule(choice, ranks, 10 * ranks);

@@ -4,7 +4,9 @@
 
 usage: figures_options_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
 """
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -24,7 +26,10 @@ if HAS_MATPLOTLIB:
 
 
 def draw(*words):
-    return subprocess.run([sys.executable, "-B", ROOT / "plots/figures.py", *map(str, words)], capture_output=True, text=True, check=False)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = figures.main(list(map(str, words)))
+    return subprocess.CompletedProcess(words, code, stderr=said.getvalue())
 
 
 class Options(unittest.TestCase):

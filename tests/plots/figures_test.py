@@ -4,8 +4,10 @@
 
 usage: figures_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
 """
+import contextlib
 import copy
 import importlib.util
+import io
 import itertools
 import json
 import os
@@ -39,8 +41,16 @@ def step(name, *words):
     return json.loads(collsim("trace", ROOT / "scenarios/training" / f"{name}.json", "--quiet", "-o", "-", *words))
 
 
-def draw(words, python=(sys.executable, "-B"), stdin=None):
-    return subprocess.run([*python, FIGURES, *map(str, words)], capture_output=True, text=True, check=False, input=stdin)
+def draw(words):
+    """What figures.py does with these words, told as a process tells it, but sooner: it need not start."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = figures.main(list(map(str, words)))
+    return subprocess.CompletedProcess(words, code, stderr=said.getvalue())
+
+
+def draw_in_a_process(words, python=(sys.executable, "-B")):
+    return subprocess.run([*python, FIGURES, *map(str, words)], capture_output=True, text=True, check=False)
 
 
 class Marks(unittest.TestCase):
@@ -399,8 +409,8 @@ class Files(unittest.TestCase):
                  "streams", training, training]
         for name in ("a.svg", "a.png", "a.pdf"):
             pictures = []
-            for _ in range(2):
-                done = draw([*words, "-o", self.here / name])
+            for way in (draw, draw_in_a_process):
+                done = way([*words, "-o", self.here / name])
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 pictures.append((self.here / name).read_bytes())
             self.assertEqual(*pictures)
@@ -481,7 +491,7 @@ class Files(unittest.TestCase):
         self.assertEqual(draw(["chunk-curve", curve]).returncode, 2)
 
     def test_without_matplotlib_it_says_what_to_install(self):
-        done = draw(["chunk-curve", "a.json", "-o", "a.svg"], python=(sys.executable, "-B", "-S", "-I"))
+        done = draw_in_a_process(["chunk-curve", "a.json", "-o", "a.svg"], python=(sys.executable, "-B", "-S", "-I"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("apt-get install python3-matplotlib", done.stderr)
         line = f"{sys.executable} {FIGURES} --help | true"  # help that is cut short
@@ -489,7 +499,7 @@ class Files(unittest.TestCase):
 
 
 class StrangeValues(unittest.TestCase):
-    """Whatever one value of a file is, a picture comes of it or one sentence.  Views take turns."""
+    """Whatever one value of a file is, a picture comes of it or one sentence.  Values and views take turns."""
 
     STRANGE = ([1], {}, "x", -1, 0, 1e308, 10**400, None, True)
 
@@ -501,13 +511,13 @@ class StrangeValues(unittest.TestCase):
             yield from self.places(inner, (*path, key))
 
     def try_all(self, document, views, is_tried=lambda path: True):
-        turns, drawn, refused = itertools.cycle(views), 0, 0
+        values, turns, drawn, refused = itertools.cycle(self.STRANGE), itertools.cycle(views), 0, 0
         for path in filter(is_tried, list(self.places(document))):
             holder = document
             for key in path[:-1]:
                 holder = holder[key]
             good = holder[path[-1]]
-            for strange, (view, options) in zip(self.STRANGE, turns):
+            for strange, (view, options) in zip(itertools.islice(values, 4), turns):
                 holder[path[-1]] = strange
                 try:
                     figure = view(document, **options)
@@ -521,8 +531,8 @@ class StrangeValues(unittest.TestCase):
                     with trust():
                         FigureCanvasAgg(figure).draw()
             holder[path[-1]] = good
-        self.assertGreater(drawn, 20)
-        self.assertGreater(refused, 20)
+        self.assertGreater(drawn, 10)
+        self.assertGreater(refused, 10)
 
     def measured(self, name, *words):
         document = results(name, *words)

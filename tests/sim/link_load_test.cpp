@@ -36,8 +36,8 @@ TEST_P(LoadOfLinks, IsNeverMoreThanTheTimeItTakes) {
   for (const int ranks : nearest_ranks(row, listed_cases<int>({4}, {6, 16}))) {
     if (ranks % 2 != 0) continue;
     for (const Topology& network : networks_of(static_cast<std::size_t>(ranks)))
-      for (const int channels : {1, 3})
-        for (const Bytes bytes : {Bytes{0}, Bytes{7}, Bytes{100'003}}) {
+      for (const int channels : listed_cases<int>({3}, {1}))
+        for (const Bytes bytes : listed_cases<Bytes>({100'003}, {0, 7})) {
           const Collective collective =
               byte_collective(row.operation, static_cast<std::size_t>(ranks),
                               row.operation == Operation::barrier ? 0 : bytes);
@@ -46,7 +46,7 @@ TEST_P(LoadOfLinks, IsNeverMoreThanTheTimeItTakes) {
           choice.channels = channels;
           const LinkLoad load(collective, choice, network);
           const LinkLoad of_all = LinkLoad::of_all_links(collective, choice, network);
-          for (const int chunks : {1, 2, 5}) {
+          for (const int chunks : listed_cases<int>({1, 5}, {2})) {
             choice.chunks = chunks;
             const Time time = simulate(network, make_schedule(collective, choice)).time;
             ASSERT_LE(std::max(load.at_least(chunks), of_all.at_least(chunks)), time)

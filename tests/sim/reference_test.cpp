@@ -2,6 +2,7 @@
 //
 // The event engine against the reference simulator, which is the model's text and nothing else:
 // small cases whose times are reasoned out here, then thousands drawn by lot.
+#include "tests/sanitized.hpp"
 #include "tests/sim/reference_compare.hpp"
 
 #include <algorithm>
@@ -339,7 +340,7 @@ struct Seen {
 
 Seen compare_collectives(const RandomCase::Odds& odds, std::uint64_t first_seed, int cases) {
   Seen seen;
-  for (std::uint64_t seed = first_seed; seen.cases < cases; ++seed) {
+  for (std::uint64_t seed = first_seed; seen.cases < random_cases(cases); ++seed) {
     RandomCase random(seed, odds);
     const Topology topology = random.topology();
     const Schedule schedule = random.schedule(topology.rank_count());
@@ -455,7 +456,7 @@ class RandomPrograms {
 
 Seen compare_programs(int fair, std::uint64_t first_seed, int cases) {
   Seen seen;
-  for (std::uint64_t seed = first_seed; seen.cases < cases; ++seed) {
+  for (std::uint64_t seed = first_seed; seen.cases < random_cases(cases); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     seen.add(compare(RandomPrograms(seed, fair).draw()));
     if (::testing::Test::HasFailure()) break;
@@ -472,19 +473,19 @@ TEST(ReferenceByLot, CollectivesOnExclusiveLinks) {
 TEST(ReferenceByLot, CollectivesOnFairLinks) {
   const Seen seen =
       compare_collectives({.largest = 7, .fair = 100, .half_duplex = 15}, 100'000, 600);
-  EXPECT_GT(seen.shared, 200);
+  EXPECT_GT(seen.shared, random_cases(200));
 }
 
 TEST(ReferenceByLot, CollectivesOnMixedLinks) {
   const Seen seen = compare_collectives(
       {.largest = 7, .fair = 50, .half_duplex = 5, .differing = 90}, 200'000, 600);
-  EXPECT_GT(seen.shared, 100);
+  EXPECT_GT(seen.shared, random_cases(100));
 }
 
 TEST(ReferenceByLot, CollectivesOnLinksWithSegments) {
   const Seen seen = compare_collectives(
       {.largest = 7, .fair = 20, .differing = 80, .segmented = 80}, 700'000, 600);
-  EXPECT_GT(seen.steps, 10'000U);
+  EXPECT_GT(seen.steps, random_cases(10'000U));
 }
 
 TEST(ReferenceByLot, CollectivesOverSeveralWays) {
@@ -504,12 +505,12 @@ TEST(ReferenceByLot, ProgramsOnExclusiveLinks) {
 
 TEST(ReferenceByLot, ProgramsOnFairLinks) {
   const Seen seen = compare_programs(100, 300'000, 1000);
-  EXPECT_GT(seen.shared, 300);
+  EXPECT_GT(seen.shared, random_cases(300));
 }
 
 TEST(ReferenceByLot, ProgramsOnMixedLinks) {
   const Seen seen = compare_programs(50, 400'000, 1000);
-  EXPECT_GT(seen.shared, 200);
+  EXPECT_GT(seen.shared, random_cases(200));
 }
 
 }  // namespace
