@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "topo/routes.hpp"
@@ -11,7 +12,8 @@
 namespace collsim {
 namespace {
 
-constexpr int most_instructions = 30'000;
+constexpr int most_instructions = 200'000;
+constexpr std::size_t most_links = 200'000;  // of all routes together
 // Devices that searches for routes may look at, if each search looks at all of them.
 constexpr std::size_t most_searched = 20'000'000;
 
@@ -51,19 +53,18 @@ class MessageReader {
       LaneProgram program = schedule_.program(position, lane);
       LastLink sent, received;
       while (const Instruction* const instruction = program.next()) {
-        has_read_all_ =
-            has_read_all_ && ++read_ <= most_instructions && may_route(me, *instruction);
+        has_read_all_ = has_read_all_ && ++read_ <= most_instructions && walked_ <= most_links &&
+                        may_route(me, *instruction);
         if (!has_read_all_) return;
         const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
         if (sends(instruction->op) && instruction->to.rank != me) {
           if (sent.peer != instruction->to)
-            sent = {instruction->to, router_.route(me, instruction->to.rank, lane).front()};
+            sent = {instruction->to, route(me, instruction->to.rank, lane).front()};
           add({2 * position, sent.link}, bytes);
         }
         if (receives(instruction->op) && instruction->from.rank != me) {
           const Endpoint from = instruction->from;
-          if (received.peer != from)
-            received = {from, router_.route(from.rank, me, from.lane).back()};
+          if (received.peer != from) received = {from, route(from.rank, me, from.lane).back()};
           add({2 * position + 1, received.link}, bytes);
         }
       }
@@ -79,6 +80,12 @@ class MessageReader {
     std::optional<Endpoint> peer;
     LinkId link;
   };
+
+  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane) {
+    const std::span<const LinkId> links = router_.route(from, to, lane);
+    walked_ += links.size();
+    return links;
+  }
 
   // Where routes are searched, peers that were not met before take time.
   [[nodiscard]] bool may_route(Rank me, const Instruction& instruction) {
@@ -98,6 +105,7 @@ class MessageReader {
   std::size_t searched_ = 0;
   std::set<std::pair<Rank, Rank>> met_;
   int read_ = 0;
+  std::size_t walked_ = 0;
   bool has_read_all_ = true;
   MessagesOnLinks links_;
 };

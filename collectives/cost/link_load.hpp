@@ -17,9 +17,9 @@ namespace collsim {
 // fair link for n/B); of m messages in one chunk and m' in two, S chunks make m + (S-1)(m'-m).  All
 // of a link's messages come one after the other, and the last arrives the link's latency later.
 //
-// Reading stops after some 30,000 instructions, or where the routes to ever more peers would have
-// to be searched in a large network; and nothing is read where messages choose among ways one by
-// one.  The bound is then smaller, not wrong.
+// Reading stops after some 200,000 instructions or links of routes, or where the routes to ever
+// more peers would have to be searched in a large network; and nothing is read where messages
+// choose among ways one by one.  The bound is then smaller, not wrong.
 class LinkLoad {
  public:
   // The collective and the choice must be valid, or Error; `choice.chunks` does not matter.
