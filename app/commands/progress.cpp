@@ -56,9 +56,11 @@ void Progress::tell_the_time(const std::stop_token& stop) {
   }
 }
 
+// Blanks take the old line away on every terminal, and a ^C behind it.  Not all know how to erase.
 void Progress::show(const std::string& line) {
-  terminal_.err << "\r\033[K" << line << std::flush;
-  shown_ = true;
+  const std::size_t longer = shown_ > line.size() ? shown_ - line.size() : 0;
+  terminal_.err << '\r' << line << std::string(longer, ' ') << std::flush;
+  shown_ = line.size() + 2;
 }
 
 void Progress::clear() {
@@ -67,8 +69,8 @@ void Progress::clear() {
     clock_.join();
   }
   const std::lock_guard lock(mutex_);
-  if (shown_) terminal_.err << "\r\033[K" << std::flush;
-  shown_ = false;
+  if (shown_ > 0) terminal_.err << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
+  shown_ = 0;
 }
 
 }  // namespace collsim
