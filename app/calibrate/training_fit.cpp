@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -85,10 +86,13 @@ class RunCells {
     return has(name) ? whole(name) : otherwise;
   }
   int degree(std::string_view name) { return static_cast<int>(whole(name, 65'536)); }
-  // The number of the word; the first where there is none.
+  // The number of the word, in whatever case (pandas writes True); the first where there is none.
   int word(std::string_view name, std::initializer_list<std::string_view> words) {
     if (!has(name)) return 0;
-    const auto* const found = std::find(words.begin(), words.end(), text(name));
+    const auto* const found = std::ranges::find_if(words, [&](std::string_view word) {
+      return std::ranges::equal(word, text(name), {}, {},
+                                [](unsigned char c) { return std::tolower(c); });
+    });
     if (found == words.end())
       wrong(fmt::format("{} is {}, none of {}", name, quoted(text(name)), fmt::join(words, ", ")));
     return static_cast<int>(found - words.begin());

@@ -43,6 +43,11 @@ TEST(TrainingFit, ReadsWhatATransformerIsLike) {
   EXPECT_EQ(parameters(llama.runs.front().model), parameters(transformer_of("llama-3-8b")));
   EXPECT_TRUE(llama.runs.front().sharded);
   EXPECT_EQ(llama.mistake, "");
+  const ReadRuns by_pandas = read_runs(",sequence_parallel,attention", ",True,Fused");
+  EXPECT_EQ(by_pandas.mistake, "");
+  ASSERT_EQ(by_pandas.runs.size(), 1U);
+  EXPECT_TRUE(by_pandas.runs.front().sequence_parallel);
+  EXPECT_TRUE(by_pandas.runs.front().model.fused_attention);
 }
 
 TEST(TrainingFit, SaysWhatIsWrongWithARow) {
