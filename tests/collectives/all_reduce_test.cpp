@@ -10,6 +10,7 @@
 #include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 
 namespace collsim {
 namespace {
@@ -112,8 +113,8 @@ TEST(AllReduce, TorusTakesAnyNumberOfDimensions) {
   for (const char* name : {"torus", "hierarchical"}) {
     for (const std::vector<int>& dims :
          {std::vector<int>{12}, {1, 12}, {12, 1}, {2, 6}, {6, 2}, {2, 3, 2}, {1, 3, 1, 4}}) {
-      for (const std::int64_t count : {0, 7, 100}) {
-        for (const int channels : {2, 7}) {
+      for (const std::int64_t count : testing::listed_cases<std::int64_t>({100}, {0, 7})) {
+        for (const int channels : testing::listed_cases<int>({2}, {7})) {
           AlgorithmChoice choice;
           choice.name = name;
           choice.chunks = 2;

@@ -4,9 +4,7 @@
 
 usage: figures_options_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
 """
-import contextlib
 import importlib.util
-import io
 import json
 import os
 import pathlib
@@ -16,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from drawing import draw
+
 ROOT, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
 
@@ -23,13 +23,6 @@ HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
 if HAS_MATPLOTLIB:
     sys.path.insert(0, str(ROOT / "plots"))
     import figures
-
-
-def draw(*words):
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        code = figures.main(list(map(str, words)))
-    return subprocess.CompletedProcess(words, code, stderr=said.getvalue())
 
 
 class Options(unittest.TestCase):

@@ -4,10 +4,8 @@
 
 usage: figures_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
 """
-import contextlib
 import copy
 import importlib.util
-import io
 import itertools
 import json
 import os
@@ -18,6 +16,8 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+
+from drawing import draw, draw_in_a_process
 
 ROOT, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
 FIGURES = ROOT / "plots" / "figures.py"
@@ -39,18 +39,6 @@ def trace(name, *words):
 def step(name, *words):
     """The trace of a training step."""
     return json.loads(collsim("trace", ROOT / "scenarios/training" / f"{name}.json", "--quiet", "-o", "-", *words))
-
-
-def draw(words):
-    """What figures.py does with these words, told as a process tells it, but sooner: it need not start."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        code = figures.main(list(map(str, words)))
-    return subprocess.CompletedProcess(words, code, stderr=said.getvalue())
-
-
-def draw_in_a_process(words, python=(sys.executable, "-B")):
-    return subprocess.run([*python, FIGURES, *map(str, words)], capture_output=True, text=True, check=False)
 
 
 class Marks(unittest.TestCase):
@@ -390,7 +378,7 @@ class Files(unittest.TestCase):
         return path
 
     def refused(self, words, *parts):
-        done = draw([*words, "-o", self.here / "refused.svg"])
+        done = draw(*words, "-o", self.here / "refused.svg")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         for part in parts:
@@ -409,8 +397,8 @@ class Files(unittest.TestCase):
                  "streams", training, training]
         for name in ("a.svg", "a.png", "a.pdf"):
             pictures = []
-            for way in (draw, draw_in_a_process):
-                done = way([*words, "-o", self.here / name])
+            for way in (draw, lambda *words: draw_in_a_process(FIGURES, words)):
+                done = way(*words, "-o", self.here / name)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 pictures.append((self.here / name).read_bytes())
             self.assertEqual(*pictures)
@@ -419,13 +407,13 @@ class Files(unittest.TestCase):
 
     def test_dark_is_dark(self):
         curve = self.put("curve.json", results("ring-broadcast"))
-        draw(["chunk-curve", curve, "--dark", "-o", self.here / "dark.svg"])
+        draw("chunk-curve", curve, "--dark", "-o", self.here / "dark.svg")
         self.assertIn("#15181c", (self.here / "dark.svg").read_text())
 
     def test_names_from_a_file_are_text_in_the_picture(self):
         hostile = json.dumps(trace("ring-broadcast", "--at", "chunks=2")).replace("broadcast (chain)", "</text><img onerror=x> $x$")
         path = self.put("hostile.json", hostile)
-        done = draw(["space-time", path, "-o", self.here / "hostile.svg"])
+        done = draw("space-time", path, "-o", self.here / "hostile.svg")
         self.assertEqual(done.returncode, 0, done.stderr)
         picture = xml.dom.minidom.parse(str(self.here / "hostile.svg"))
         self.assertEqual(picture.getElementsByTagName("img"), [])
@@ -485,13 +473,13 @@ class Files(unittest.TestCase):
         self.refused(["--lite", "chunk-curve", "a.json"], "--lite")
         curve = self.put("curve.json", results("ring-broadcast"))
         for output, part in (("a.gif", ".svg, .png or .pdf"), ("nowhere/a.svg", "No such file")):
-            done = draw(["chunk-curve", curve, "-o", self.here / output])
+            done = draw("chunk-curve", curve, "-o", self.here / output)
             self.assertEqual(done.returncode, 2)
             self.assertIn(part, done.stderr)
-        self.assertEqual(draw(["chunk-curve", curve]).returncode, 2)
+        self.assertEqual(draw("chunk-curve", curve).returncode, 2)
 
     def test_without_matplotlib_it_says_what_to_install(self):
-        done = draw_in_a_process(["chunk-curve", "a.json", "-o", "a.svg"], python=(sys.executable, "-B", "-S", "-I"))
+        done = draw_in_a_process(FIGURES, ["chunk-curve", "a.json", "-o", "a.svg"], python=(sys.executable, "-B", "-S", "-I"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("apt-get install python3-matplotlib", done.stderr)
         line = f"{sys.executable} {FIGURES} --help | true"  # help that is cut short
