@@ -59,6 +59,16 @@ TEST_P(LoadOfLinks, IsNeverMoreThanTheTimeItTakes) {
 
 INSTANTIATE_TEST_SUITE_P(Table, LoadOfLinks, ::testing::ValuesIn(all_rows()), name_of);
 
+// Of 2(K-1) messages each way every further chunk adds the startups, also where programs are long.
+TEST(LinkLoad, CountsStartupsOfLongPrograms) {
+  const Topology network = make_ring(2000, link_of(ten, microseconds(2), microseconds(1)));
+  AlgorithmChoice choice;
+  choice.name = "bidirectional-ring";
+  const LinkLoad load(byte_collective(Operation::all_reduce, 2000, mebibytes(256)), choice,
+                      network);
+  EXPECT_NEAR(load.at_least(2).seconds() - load.at_least(1).seconds(), 2 * 1999 * 2e-6, 1e-9);
+}
+
 // A port has 7 messages of 1/8 to send, each of which takes 1/8 MB / 10 GB/s + 2 us, then 1 us.
 TEST(LinkLoad, IsThatOfTheBusiestLink) {
   const Topology network = make_switch(8, link_of(ten, microseconds(2), microseconds(1)));
