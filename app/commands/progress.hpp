@@ -34,7 +34,7 @@ class Progress {
 
   Terminal& terminal_;
   bool wanted_;
-  std::size_t shown_ = 0;  // letters of the line that is there
+  std::size_t shown_ = 0;  // letters to take away again
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
   std::size_t done_ = 0, total_ = 0;
