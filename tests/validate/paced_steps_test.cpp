@@ -10,6 +10,7 @@
 
 #include "collectives/workloads/workloads.hpp"
 #include "sim/simulate.hpp"
+#include "tests/sanitized.hpp"
 #include "topo/shapes.hpp"
 #include "validate/backend.hpp"
 
@@ -64,15 +65,17 @@ double excess_of(const PacedStep& step) {
   return summary.min_s / predicted - 1;
 }
 
+// Steps that were disturbed get two more chances; a sanitizer adds time to every run.
 TEST(Paced, StepsTakeAsLongAsTheSimulationSays) {
   constexpr double bar = 0.2;
-  double worst = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    worst = 0;
-    for (const PacedStep& step : paced_steps()) worst = std::max(worst, excess_of(step));
-    if (worst < bar) return;
+  constexpr int attempts = testing::is_sanitized ? 1 : 3;
+  for (const PacedStep& step : paced_steps()) {
+    double excess = excess_of(step);
+    for (int attempt = 1; attempt < attempts && excess >= bar; ++attempt)
+      excess = std::min(excess, excess_of(step));
+    if (testing::is_sanitized) continue;
+    EXPECT_LT(excess, bar) << step.name;
   }
-  EXPECT_LT(worst, bar);
 }
 
 }  // namespace
