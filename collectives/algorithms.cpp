@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -180,11 +181,13 @@ bool takes_root(const Algorithm& algorithm) {
   return has_root(algorithm.operation) || algorithm.knobs.root;
 }
 
-std::vector<const Algorithm*> algorithms(Operation operation) {
-  std::vector<const Algorithm*> found;
-  for (const Algorithm& row : algorithms())
-    if (row.operation == operation) found.push_back(&row);
-  return found;
+const std::vector<const Algorithm*>& algorithms(Operation operation) {
+  static const std::map<Operation, std::vector<const Algorithm*>> found = [] {
+    std::map<Operation, std::vector<const Algorithm*>> rows;
+    for (const Algorithm& row : algorithms()) rows[row.operation].push_back(&row);
+    return rows;
+  }();
+  return found.at(operation);
 }
 
 std::string algorithms_with(bool OwnKnobs::*knob) {
@@ -199,8 +202,7 @@ std::string algorithms_with(bool OwnKnobs::*knob) {
 }
 
 const Algorithm& find_algorithm(Operation operation, std::string_view name) {
-  const std::vector<const Algorithm*> rows = algorithms(operation);
-  COLLSIM_CHECK(!rows.empty(), "every operation has an algorithm");
+  const std::vector<const Algorithm*>& rows = algorithms(operation);
   if (name.empty()) return *rows.front();
   if (is_listed(name)) return listed_algorithm(operation);
   std::vector<std::string_view> known;

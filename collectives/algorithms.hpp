@@ -215,7 +215,7 @@ struct Algorithm {
 
 // All, in the order of the list; those of an operation, the first being its default.
 [[nodiscard]] std::span<const Algorithm> algorithms();
-[[nodiscard]] std::vector<const Algorithm*> algorithms(Operation operation);
+[[nodiscard]] const std::vector<const Algorithm*>& algorithms(Operation operation);
 
 // Those that listen to a knob, for messages: "the algorithm k-nomial", "the algorithms hierarchical
 // and torus".

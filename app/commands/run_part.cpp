@@ -75,6 +75,10 @@ void make_folder(const std::string& folder) {
                                  failed ? failed.message() : "there is a file of that name"));
 }
 
+// Else hundreds of parts would look at all values hundreds of times.  What this leaves out is found
+// by the part that has it.
+constexpr std::size_t checks_of_a_part = 500;
+
 class PartRun {
  public:
   PartRun(const RunCommandOptions& options, Terminal& terminal)
@@ -92,6 +96,7 @@ class PartRun {
     Diagnostics diagnostics;
     LoadOptions load = load_options_of(options_);
     load.workloads = true;
+    load.max_checks = checks_of_a_part;
     const std::optional<Scenario> scenario = load_scenario(file, load, sources, diagnostics);
     if (!scenario) return show_mistakes(diagnostics, sources, terminal_);
     const PartHeader header{

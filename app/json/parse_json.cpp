@@ -296,6 +296,11 @@ class Parser {
   bool read_text(std::string& text) {
     const std::size_t begin = next_++;
     while (at(next_) != '"') {
+      if (const std::string_view plain = plain_text_at(text_, next_); !plain.empty()) {
+        text += plain;
+        next_ += plain.size();
+        continue;
+      }
       if (ends(next_)) return refuse(begin, end_of_line(begin), "this text has no closing quote");
       const char c = at(next_);
       if (c == '\n' || c == '\r')

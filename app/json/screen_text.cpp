@@ -44,6 +44,12 @@ bool is_command(char32_t code) {
 
 }  // namespace
 
+std::string_view plain_text_at(std::string_view text, std::size_t offset) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
+  return {begin, std::find_if_not(begin, text.end(), is_plain)};
+}
+
 CodePoint code_point_at(std::string_view text, std::size_t offset) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[offset + i]); };
   const unsigned char lead = byte(0);

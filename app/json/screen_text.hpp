@@ -21,6 +21,8 @@ struct CodePoint {
 };
 [[nodiscard]] CodePoint code_point_at(std::string_view text, std::size_t offset);
 void append_utf8(std::string& text, char32_t code);
+// The characters from there on of which each is one byte and stands for itself in JSON: most text.
+[[nodiscard]] std::string_view plain_text_at(std::string_view text, std::size_t offset);
 
 // Columns that a character takes on a terminal: 2 for wide East Asian ones, 0 for combining ones.
 [[nodiscard]] int screen_width(char32_t code);

@@ -22,6 +22,11 @@ void append_quoted(std::string& out, std::string_view text) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
   out += '"';
   for (std::size_t i = 0; i < text.size();) {
+    if (const std::string_view plain = plain_text_at(text, i); !plain.empty()) {
+      out += plain;
+      i += plain.size();
+      continue;
+    }
     const CodePoint point = code_point_at(text, i);
     if (const std::size_t at = special.find(text[i]); at != std::string_view::npos)
       (out += '\\') += letters[at];

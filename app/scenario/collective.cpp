@@ -219,6 +219,7 @@ class CollectiveReader {
     return false;
   }
   bool applies(const char* key, bool OwnKnobs::*knob) {
+    if (!reader_.has(key)) return !known_operation_ || heeds(knob);
     return applies(key, heeds(knob), algorithm_varies(), "is only for " + algorithms_with(knob));
   }
 

@@ -186,8 +186,7 @@ bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
   return false;
 }
 
-// For moderate time: the most values of one axis, and the most ranks and links examined for it.
-constexpr std::size_t max_checks = 20'000;
+// For moderate time: the most ranks and links examined for the values of one axis.
 constexpr std::size_t max_work = 20'000'000;
 constexpr std::size_t max_mistakes = 100;
 
@@ -237,8 +236,13 @@ class CommonDefaults {
 
 class PointChecker {
  public:
-  PointChecker(const Scenario& scenario, const UnknownParts& unknown, Diagnostics& diagnostics)
-      : scenario_(&scenario), unknown_(&unknown), diagnostics_(&diagnostics), defaults_(scenario) {}
+  PointChecker(const Scenario& scenario, std::size_t max_checks, const UnknownParts& unknown,
+               Diagnostics& diagnostics)
+      : scenario_(&scenario),
+        max_checks_(max_checks),
+        unknown_(&unknown),
+        diagnostics_(&diagnostics),
+        defaults_(scenario) {}
 
   PointReading check() {
     base_ = read(0);
@@ -262,7 +266,7 @@ class PointChecker {
     work_ = 0;
     compare(read((values - 1) * stride));
     const std::size_t work = std::max({work_, work_of_base, std::size_t{1}});
-    const std::size_t checks = std::min({values - 1, max_checks, 1 + max_work / work});
+    const std::size_t checks = std::min({values - 1, max_checks_, 1 + max_work / work});
     for (std::size_t i = 1; i < checks; ++i) {
       if (work_ > max_work || diagnostics_->size() >= max_mistakes) return;
       // The values between the first and the last, evenly spread.
@@ -305,6 +309,7 @@ class PointChecker {
   }
 
   const Scenario* scenario_;
+  std::size_t max_checks_;
   const UnknownParts* unknown_;
   Diagnostics* diagnostics_;
   CommonDefaults defaults_;
@@ -380,9 +385,9 @@ std::optional<Case> make_case(const Scenario& scenario, std::size_t point, Clust
   return with_schedule(std::move(*made));
 }
 
-PointReading check_points(const Scenario& scenario, const UnknownParts& unknown,
-                          Diagnostics& diagnostics) {
-  return PointChecker(scenario, unknown, diagnostics).check();
+PointReading check_points(const Scenario& scenario, std::size_t max_checks,
+                          const UnknownParts& unknown, Diagnostics& diagnostics) {
+  return PointChecker(scenario, max_checks, unknown, diagnostics).check();
 }
 
 }  // namespace collsim

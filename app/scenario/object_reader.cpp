@@ -218,15 +218,16 @@ std::optional<std::string> ObjectReader::text(std::string_view key) {
 std::optional<std::string> ObjectReader::word(std::string_view key, const Vocabulary& words) {
   const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
-  const std::string allowed = "allowed: " + joined(words.allowed);
+  const auto allowed = [&] { return "allowed: " + joined(words.allowed); };
   if (!value->is_string())
     return wrong(key, "wrong-type",
-                 fmt::format("expected a string, but this is {}", value->kind_name()), "", allowed);
+                 fmt::format("expected a string, but this is {}", value->kind_name()), "",
+                 allowed());
   auto canonical = words.canonical(value->string());
   if (!canonical)
     return wrong(key, "unknown-word",
                  fmt::format("unknown {} {}", words.what, show(value->string())),
-                 words.nearest(value->string()), allowed);
+                 words.nearest(value->string()), allowed());
   JsonValue resolved(*canonical);
   resolved.place = value->place;
   resolve(key, std::move(resolved));

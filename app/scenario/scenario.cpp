@@ -92,7 +92,7 @@ class ScenarioReader {
     const UnknownParts unknown = read_sweep_and_parts();
     read_measure_and_expectations();
     static_cast<void>(reader_.finish());
-    resolve(check_points(scenario_, unknown, *diagnostics_));
+    resolve(check_points(scenario_, options_->max_checks, unknown, *diagnostics_));
     if (options_->also_check) also_check();
     if (!diagnostics_->empty()) return std::nullopt;
     return std::move(scenario_);
