@@ -23,6 +23,15 @@ LINK = re.compile(r'\b(href|src|srcset)="([^"]*)"')
 HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 LESSON = re.compile(r"^\| \d+ \| \[([^\]]+)\]\(([^)]+)\) \| (.*?) \|$", re.MULTILINE)
 TRY_IT = re.compile(r"\(\.\./\.\./build/release/playground\.html(#[^)\s]+)\)")
+LIVE = re.compile(r"<!-- live: ([a-z_, -]+?) -->")  # below a link to the playground: its figures and knobs to show here
+PLAYGROUND_LINK = re.compile(r'href="([^"#]*playground\.html#[^"]+)"')
+# Live figures say how high they are.
+FRAME_HEIGHTS = """
+addEventListener("message", ({ data, source }) => {
+  for (const frame of document.querySelectorAll("iframe.live"))
+    if (frame.contentWindow === source && data?.collsimHeight) frame.style.height = `${data.collsimHeight + 2}px`;
+});
+"""
 PICTURE = re.compile(r"!\[(.*?)\]\((pictures/[^)]+)\)", re.DOTALL)
 # What the gallery shows as a page of figures.
 REPORTS = [
@@ -127,8 +136,21 @@ class Site:
         self.anchors[source] = set(re.findall(r'\bid="([^"]+)"', body))
         body = LINK.sub(
             lambda match: f'{match[1]}="{html.escape(self.link(source, html.unescape(match[2])))}"', body)
+        body = LIVE.sub(lambda match: self.frame(source, match[1], body[:match.start()]), body)
         body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+        if 'class="live"' in body:
+            body += f"<script>{FRAME_HEIGHTS}</script>"
         self.write(self.address(source), title_of(body, source), body)
+
+    @staticmethod
+    def frame(source, parts, before):
+        """The playground in the page, at the setting of the last link to it."""
+        links = PLAYGROUND_LINK.findall(before)
+        if not links:
+            raise Broken(f"{source}: no link to the playground before the live figure {parts}")
+        embed = "".join(parts.split())
+        return (f'<iframe class="live" src="{links[-1]}&amp;embed={embed}" loading="lazy" '
+                f'title="The playground at this setting"></iframe>')
 
     def write_folder(self, source):
         """Of a folder without a README: what is in it."""

@@ -24,6 +24,12 @@ function addActions(parent, page) {
     page.address.writeNow();
     return location.href;
   })).id = "copy-link";
+  const frame = button("Copy as figure", copy(() => {
+    page.address.writeNow();
+    return frameText(location.href, byId("what").textContent);
+  }));
+  frame.title = "for a page of yours: this setting, with the diagram and three knobs";
+  frame.hidden = !location.protocol.startsWith("http"); // other pages cannot show a file of this machine
   button("Start over", () => page.startOver()).id = "start-over";
   const follow = followBox(page);
   parent.append(follow.label);

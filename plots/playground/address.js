@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's address and history: every setting that stays unchanged for a moment becomes an entry.
+// The page's address and history: every setting that stays unchanged for a moment becomes an entry, but within another
+// page, whose Back button it would take.
 
 /** A setting unchanged for this long gets an entry.  In milliseconds. */
 const restMs = 200;
 
 /**
  * @param {() => string} write            what belongs behind the #
- * @param {(text: string) => void} read   called when it was changed from outside: a link, Back or
- * Forward
+ * @param {(text: string) => void} read   called with what is there now, and when it was changed from
+ * outside: by a link, Back or Forward
  */
 function addressKeeper(write, read) {
+  const { embed } = apartFromEmbed(location.hash.slice(1));
+  const whole = () => `#${write()}`;
   let known = location.hash; // as last read or written
   let timer = 0;
   let isEntry = false; // whether the pending one is a new entry
@@ -19,8 +22,8 @@ function addressKeeper(write, read) {
   const writeNow = () => {
     clearTimeout(timer);
     if (location.hash !== known) return; // changed from outside: read that first
-    const text = `#${write()}`;
-    if (isEntry && text !== known) history.pushState(null, "", text);
+    const text = whole() + (embed && `&embed=${embed}`);
+    if (isEntry && !embed && text !== known) history.pushState(null, "", text);
     else history.replaceState(null, "", text);
     isEntry = false;
     known = location.hash;
@@ -34,9 +37,16 @@ function addressKeeper(write, read) {
     known = location.hash;
     clearTimeout(timer);
     isEntry = false;
-    read(known.slice(1));
+    const changed = apartFromEmbed(known.slice(1));
+    if (changed.embed !== embed) location.reload();
+    else read(changed.rest);
   });
   return {
+    /** Once the page is there. */
+    begin: () => {
+      read(apartFromEmbed(known.slice(1)).rest);
+      if (embed) showAlone(embed, whole);
+    },
     writeNow,
     /** By the reader: the setting before can be come back to. */
     changed: () => {

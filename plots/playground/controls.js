@@ -165,6 +165,7 @@ function controlGroup({ name, folded, controls }) {
 
 function controlRow(control) {
   const row = element("div", "control");
+  row.dataset.key = control.key;
   const label = element("label", "", control.label);
   label.htmlFor = `control-${control.key}`;
   const note = element("small", "note");

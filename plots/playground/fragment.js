@@ -110,7 +110,7 @@ function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
 
 /** @param {string} key @param {string[]} known */
 function unknownKey(key, known) {
-  const all = [...known, ...Object.keys(viewKeys)];
+  const all = [...known, ...Object.keys(viewKeys), "embed"];
   const name = key.startsWith("a.") ? key.slice(2) : key;
   return `there is no key "${shortened(key, 40)}"${didYouMean(name, all)}; keys are ${all.join(", ")}`;
 }

@@ -39,7 +39,7 @@ class Playground {
     });
     this.drawMini = addMini(byId("mini"), this);
     this.announce = announcer(byId("said"));
-    this.readAddress(location.hash.slice(1));
+    this.address.begin();
   }
 
   /** What changes between two frames is drawn once. @param {Partial<PageSetting>} part */
@@ -307,6 +307,7 @@ function drawFormula({ setting, numbers, answer }) {
   line("muted reference", answer.reference);
 }
 
+document.body.classList.toggle("embedded", apartFromEmbed(location.hash.slice(1)).embed !== "");
 byId("skip").addEventListener("click", () => byId("result").focus());
 Engine.load(packedEngine).then(
   (engine) => (location.hash.startsWith("#step=") ? new TrainingPage(engine) : new Playground(engine)),

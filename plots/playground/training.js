@@ -67,7 +67,7 @@ class TrainingPage {
     this.address = addressKeeper(() => writeTraining(this.setting, this.keys), (text) => this.readAddress(text));
     this.controls = addControls(byId("controls"), engine, (part) => this.change(part), { groups: trainingControls(), keys: this.keys, isShown: mattersInTraining });
     this.figures = [streamsFigure(byId("more-figures"), this), sharesFigure(byId("more-figures"), this)];
-    this.readAddress(location.hash.slice(1));
+    this.address.begin();
   }
 
   change(part) {

@@ -43,6 +43,7 @@ def check_site(root, program, work):
     lesson = (work / "site/docs/lessons/04-the-best-number-of-messages.html").read_text()
     assert 'href="../../playground.html#op=broadcast' in lesson, "no link to the playground"
     assert re.search(r"<details><summary>Solution</summary>\s*<p>", lesson), "Markdown in <details> is not rendered"
+    assert re.search(r'<iframe class="live" src="../../playground.html#op=broadcast[^"]*;embed=chunk-curve,', lesson), "no live figure"
     gallery = (work / "site/gallery.html").read_text()
     lessons = list((root / "docs/lessons").glob("[0-9]*.md"))
     assert gallery.count("<article>") == len(lessons), "a lesson is missing in the gallery"
@@ -57,6 +58,7 @@ def check_a_broken_link(root, program, work):
         (copy / page).write_text("# A page\n\n[top](#a-page)\n")
     for change, complaint in (
         ("[x](docs/no-such-page.md)", "README.md: there is no docs/no-such-page.md to link to"),
+        ("<!-- live: stepper -->", "README.md: no link to the playground before the live figure stepper"),
         ("[x](docs/tuning.md#no-such-heading)", "README.md: docs/tuning.md has no heading #no-such-heading"),
         ("[x](docs/tuning.md#a-page)", "docs/lessons/README.md: no table of lessons to make a gallery of"),
     ):
