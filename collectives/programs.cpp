@@ -32,6 +32,9 @@ std::vector<TurnDigit> Programs::turns() const {
       break;
     }
     case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
+    case Symmetry::even_rotation:
+      digits = {{.size = static_cast<std::uint32_t>(size()), .step = size() % 2 == 0 ? 2U : 1U}};
+      break;
     case Symmetry::exchange:
       for (int ranks = size(); ranks > 1; ranks /= 2) digits.push_back({2});
       break;

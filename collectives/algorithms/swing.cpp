@@ -87,6 +87,7 @@ extern const Algorithm all_reduce_swing{
         [](const Task& task) {
           return swing_all_reduce(task.group, source_vector(task), result_vector(task));
         },
+    .symmetry = Symmetry::even_rotation,
     .why_not = needs_power_of_two,
     .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i) + hop(N/2^i))", "K*S",

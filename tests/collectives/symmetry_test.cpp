@@ -20,7 +20,20 @@ Schedule schedule_of(const Algorithm& row, int ranks, std::int64_t count, int ch
                        {.name = std::string(row.name), .chunks = chunks, .channels = channels});
 }
 
-// Who a peer is for somebody at `position`: what the peer would be for position 0, digit by digit.
+// Whose place somebody has after turns: of digits that may turn by 1, position 0's.
+int first_alike(const std::vector<TurnDigit>& digits, int position) {
+  std::uint32_t result = 0, weight = 1;
+  auto me = static_cast<std::uint32_t>(position);
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
+    result += weight * (me % digit->size % digit->step);
+    weight *= digit->size;
+    me /= digit->size;
+  }
+  return static_cast<int>(result);
+}
+
+// Who a peer is for somebody at `position`: what the peer would be for the first of those that are
+// alike, digit by digit.
 std::size_t relative(const std::vector<TurnDigit>& digits, const Endpoint& peer, int position) {
   std::size_t place = peer.rank.index();
   auto me = static_cast<std::size_t>(position);
@@ -28,7 +41,8 @@ std::size_t relative(const std::vector<TurnDigit>& digits, const Endpoint& peer,
   std::size_t weight = 1;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
     const std::size_t size = digit->size;
-    result += weight * ((place % size + size - me % size) % size);
+    const std::size_t turn = me % size / digit->step * digit->step;
+    result += weight * ((place % size + size - turn) % size);
     weight *= size;
     place /= size;
     me /= size;
@@ -40,7 +54,8 @@ std::size_t relative(const std::vector<TurnDigit>& digits, const Endpoint& peer,
 std::string difference(const Schedule& schedule, const std::vector<TurnDigit>& digits, int position,
                        int lane) {
   const Lane which(static_cast<std::size_t>(lane));
-  LaneProgram reference = schedule.program(0, which);
+  const int first = first_alike(digits, position);
+  LaneProgram reference = schedule.program(first, which);
   LaneProgram program = schedule.program(position, which);
   for (int step = 0;; ++step) {
     const Instruction* expected = reference.next();
@@ -51,7 +66,8 @@ std::string difference(const Schedule& schedule, const std::vector<TurnDigit>& d
     if (found->op != expected->op) return place + ": operation";
     if (found->count != expected->count) return place + ": size";
     const auto differ = [&](const Endpoint& mine, const Endpoint& its) {
-      return relative(digits, mine, position) != relative(digits, its, 0) || mine.lane != its.lane;
+      return relative(digits, mine, position) != relative(digits, its, first) ||
+             mine.lane != its.lane;
     };
     if (sends(found->op) && differ(found->to, expected->to)) return place + ": target";
     if (receives(found->op) && differ(found->from, expected->from)) return place + ": source";
@@ -134,6 +150,9 @@ TEST(Symmetry, IsNotSeenWhereThereIsNone) {
       "");
   EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 8, 1, 1),
                        {{2}, {2}}),
+            "");
+  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_reduce, "swing"), 8, 64, 1, 1),
+                       {{.size = 8, .step = 1}}),
             "");
 }
 
