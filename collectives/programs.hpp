@@ -17,8 +17,8 @@
 namespace collsim {
 
 // Which turns of the ranks (topo/turns.hpp) take one position's program to another's, renaming its
-// peers: rotation of all, by any number or by even ones only, exchange (positions xor d, of 2^q), or
-// of each dimension of the arrangement.
+// peers: rotation of all, by any number or by even ones only, exchange (positions xor d, of 2^q),
+// or of each dimension of the arrangement.
 enum class Symmetry : std::uint8_t { none, rotation, even_rotation, exchange, dimensions };
 
 // The same where `members` neighbouring positions are on each of several nodes.  May be claimed

@@ -175,9 +175,9 @@ double links_per_message(const Topology& topology, const Schedule& schedule) {
   return routed > 0 ? links / routed : 1;
 }
 
-std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,
+std::size_t ranks_for_each(const Topology& topology, const Programs& programs,
                            const CostModel& costs) {
-  const std::optional<Quotient> quotient = Quotient::of(topology, schedule, costs);
+  const std::optional<Quotient> quotient = Quotient::of(topology, programs, costs);
   return quotient ? quotient->order() : 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/cost/cost_model.hpp"
+#include "collectives/programs.hpp"
 #include "collectives/schedule.hpp"
 #include "topo/topology.hpp"
 
@@ -33,7 +34,7 @@ struct Effort {
 [[nodiscard]] double links_per_message(const Topology& topology, const Schedule& schedule);
 
 // For how many ranks each simulated one may stand by turns of the ranks; 1: all are simulated.
-[[nodiscard]] std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,
+[[nodiscard]] std::size_t ranks_for_each(const Topology& topology, const Programs& programs,
                                          const CostModel& costs);
 
 }  // namespace collsim

@@ -25,6 +25,7 @@ constexpr std::uint64_t instructions_of_a_message = 3;
 // Of the ranks that stand for all.
 std::uint64_t simulated_messages(const CaseResult& row, const Workload& workload) {
   if (row.engine != Engine::symmetry) return row.messages;
+  if (row.evened) return row.messages / static_cast<std::uint64_t>(workload.size());
   return row.messages / Turns::common(workload.turns(), workload.turns()).order();
 }
 

@@ -19,6 +19,8 @@
 #include "app/study/run_job.hpp"
 #include "collectives/workload_bounds.hpp"
 #include "collectives/workload_checker.hpp"
+#include "collectives/workloads/workloads.hpp"
+#include "sim/effort.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
@@ -133,9 +135,29 @@ Simulation simulate_ready(const Case& one_case, const SimulationOptions& how) {
   return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
 }
 
-Simulation simulate_step(const Case& one_case, SimulationOptions how) {
+// Where simulating takes long only because the parts of the ranks differ by an element; as
+// run_case() does for a single collective.
+std::optional<Workload> equal_parts_of(const Case& one_case) {
+  constexpr double takes_long = 4e6;  // instructions: more than explain records
+  const TrainingStep& step = *one_case.step;
+  if (step.program || !one_case.cluster->late.empty() ||
+      instructions_of(step.workload) < takes_long)
+    return std::nullopt;
+  std::optional<Workload> even = with_equal_parts(step.workload);
+  if (even && ranks_for_each(one_case.cluster->topology, *even, one_case.costs) == 1) even.reset();
+  return even;
+}
+
+struct SimulatedStep {
+  Simulation simulation;
+  bool evened = false;
+};
+
+SimulatedStep simulate_step(const Case& one_case, SimulationOptions how) {
   make_ready(one_case, how);
-  return simulate_ready(one_case, how);
+  const std::optional<Workload> even = equal_parts_of(one_case);
+  if (!even) return {simulate_ready(one_case, how)};
+  return {simulate(one_case.cluster->topology, *even, one_case.costs, how), true};
 }
 
 SimulationOptions activities_of(const TrainingStep& step) {
@@ -151,21 +173,22 @@ SimulationOptions activities_of(const TrainingStep& step) {
 Simulation run_until_it_hangs(const Case& one_case) {
   SimulationOptions how = activities_of(*one_case.step);
   how.may_hang = true;
-  return simulate_step(one_case, how);
+  return simulate_step(one_case, how).simulation;
 }
 
 CaseResult run_step(const Case& one_case) {
   const TrainingStep& step = *one_case.step;
   const CostModel& costs = one_case.costs;
-  const Simulation simulation = simulate_step(one_case, activities_of(step));
+  const auto [simulation, evened] = simulate_step(one_case, activities_of(step));
   CaseResult row;
+  row.evened = evened;
   row.step = step_result(step, simulation);
   if (step.failures)
     row.step->job = job_of(step, simulation.time, [&](const TrainingStep& smaller) {
       Case other = one_case;
       other.step = std::make_shared<const TrainingStep>(smaller);
       other.cluster = cluster_of(smaller, one_case.bare_cluster);
-      return simulate_step(other, {}).time;
+      return simulate_step(other, {}).simulation.time;
     });
   row.ranks = step.workload.size();
   if (step.protocol) row.protocol = step.protocol->protocol;

@@ -276,13 +276,14 @@ class Collector {
   }
 
   void evened_parts() {
-    const auto rows = rows_that([](const CaseResult& row) { return row.evened; });
-    if (rows.empty()) return;
-    warn_at("collective.size", "evened-parts",
+    const auto is_evened = [](const CaseResult& row) { return row.evened; };
+    const auto evened_rows = std::count_if(results_.rows.begin(), results_.rows.end(), is_evened);
+    if (evened_rows == 0) return;
+    warn_at(results_.rows.front().step ? "workload" : "collective.size", "evened-parts",
             fmt::format("{}the parts of the ranks differ by an element, and all were simulated as "
                         "long as the longest, so that one rank could stand for others: no part is "
                         "longer by more than an element",
-                        rows_text(rows.size(), results_)));
+                        rows_text(static_cast<std::size_t>(evened_rows), results_)));
   }
 
   void approximate_formula() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collectives/workload.hpp"
@@ -117,6 +118,11 @@ struct SlowRank {
 // The same where every rank has room for `most` collectives at a time (CheckedLaunch).  What the
 // lines compute with is not known of it.  Error{invalid_argument}: fewer than one.
 [[nodiscard]] Workload with_calls_at_a_time(const Workload& workload, int most);
+
+// The same with equal parts of the data for all ranks where they differed by an element, so that
+// one rank may stand for others (Programs::turns()); all data together grows by less than 1%.
+// Nothing where the ranks differ in more than that, or need no such help.
+[[nodiscard]] std::optional<Workload> with_equal_parts(const Workload& workload);
 
 // Noise on all ranks: a draw for each rank and piece of its work, the same for the same seed.
 struct Jitter {

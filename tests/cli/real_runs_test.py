@@ -47,7 +47,7 @@ class Interrupted(Test):
 
     def test_validate_keeps_what_was_measured(self):
         file = self.file({**RING, "sweep": {"collective.size": [f"{4 * n}KiB" for n in range(1, 1001)]}})
-        out = self.interrupted("validate", file, "--format", "json", after=3)
+        out = self.interrupted("validate", file, "--format", "json", after=3 * common.SLOWER)
         results = json.loads(out)
         self.assertFalse(results["complete"])
         self.assertGreater(len(results["rows"]), 0)

@@ -138,6 +138,15 @@ TEST(Warnings, PartsThatWereMadeEqual) {
   };
   EXPECT_EQ(warning("32MiB"), "");
   expect_contains(warning("33000000B"), "no part is longer by more than an element");
+  const auto warning_of_step = [](const std::string& ranks) {
+    return results_of(R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": )" + ranks +
+                      R"(, "link": {"bandwidth": "25GB/s"}}, "workload": {"ddp": {"bucket": 0,
+               "first_bucket": 0}, "model": {"layers": [{"times": 12, "forward":
+               "1ms", "backward": "2ms", "gradients": "8MiB"}]}}})")
+        .warning("evened-parts");
+  };
+  EXPECT_EQ(warning_of_step("512"), "");
+  expect_contains(warning_of_step("513"), "no part is longer by more than an element");
 }
 
 TEST(Warnings, UncalibratedPresets) {
