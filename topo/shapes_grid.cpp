@@ -239,7 +239,7 @@ Topology make_torus(const std::vector<int>& dims, const LinkParameters& link) {
 Topology make_torus(const std::vector<int>& dims, const std::vector<LinkParameters>& links) {
   Topology::Parts parts = grid_parts("torus", checked_sizes("torus", dims), true, links);
   parts.dims = dims;
-  if (links.size() > 1) parts.routes_ignore_bandwidth = true;
+  parts.routes_ignore_bandwidth = true;  // dimension by dimension, also over a slow link
   return Topology(std::move(parts));
 }
 
@@ -250,7 +250,7 @@ Topology make_mesh(const std::vector<int>& dims, const LinkParameters& link) {
 Topology make_mesh(const std::vector<int>& dims, const std::vector<LinkParameters>& links) {
   Topology::Parts parts = grid_parts("mesh", checked_sizes("mesh", dims), false, links);
   parts.dims = dims;
-  if (links.size() > 1) parts.routes_ignore_bandwidth = true;
+  parts.routes_ignore_bandwidth = true;  // dimension by dimension, also over a slow link
   return Topology(std::move(parts));
 }
 

@@ -376,8 +376,7 @@ TEST(Router, LatencyAndOverheadDoNotMatter) {
 }
 
 TEST(Router, AvoidsASlowLinkWhereAnEquallyShortWayExists) {
-  for (const Topology& before : {make_ring(6, plain_link), make_torus({4, 4}, plain_link),
-                                 make_mesh({3, 3}, plain_link), make_hypercube(8, plain_link)}) {
+  for (const Topology& before : {make_ring(6, plain_link), make_hypercube(8, plain_link)}) {
     Router old_router(before);
     const std::size_t across = before.shape() == "ring" ? 3 : 5;
     const std::vector<LinkId> expected = route(old_router, 0, across);
@@ -416,7 +415,8 @@ TEST(Router, FixedRoutesStayWhateverTheBandwidth) {
                          .inter_link = link_of(100)};
   for (const Topology& before :
        {make_chain(8, plain_link), make_switch(8, plain_link), make_fully_connected(8, plain_link),
-        make_fat_tree(4, plain_link), make_nodes(nodes),
+        make_torus({4, 4}, plain_link), make_mesh({3, 3}, plain_link), make_fat_tree(4, plain_link),
+        make_nodes(nodes),
         make_dragonfly(
             {.groups = 4, .routers_per_group = 2, .ranks_per_router = 1, .link = plain_link})}) {
     Router old_router(before);

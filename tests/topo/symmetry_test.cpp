@@ -296,8 +296,11 @@ TEST(Turnings, StayWhereAllLinksOfAKindChangeAlike) {
   expect_turns(changed(tree, 0, 1, {}, 2), 0);
   const Topology torus = make_torus({3, 4}, plain_link);
   expect_turns(changed(torus, 0, torus.links().size(), microseconds(3)));
+  expect_turns(changed(torus, 0, torus.links().size(), {}, 2));
+  expect_turns(changed(torus, 0, 1, {}, 2), 0);
   // Its routes are searched from then on.
-  expect_turns(changed(torus, 0, torus.links().size(), {}, 2), 0);
+  const Topology ring = make_ring(6, plain_link);
+  expect_turns(changed(ring, 0, ring.links().size(), {}, 2), 0);
 }
 
 // --- common turns -------------------------------------------------------------------------------
