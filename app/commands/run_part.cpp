@@ -75,8 +75,8 @@ void make_folder(const std::string& folder) {
                                  failed ? failed.message() : "there is a file of that name"));
 }
 
-// Else hundreds of parts would look at all values hundreds of times.  What this leaves out is found
-// by the part that has it.
+// Else hundreds of parts would look at all values of a range hundreds of times.  What this leaves
+// out is found by the part that has it.
 constexpr std::size_t checks_of_a_part = 500;
 
 class PartRun {
@@ -183,9 +183,21 @@ class PartRun {
     return simulate_points(scenario, points, study, diagnostics);
   }
 
+  // Whether this part is there, and fits to those of `header`.
+  [[nodiscard]] bool is_mergeable(const PartHeader& header, int number) const {
+    const std::string file = path_of(header.name, {number, part_.count});
+    if (!fs::exists(file)) return false;
+    try {
+      const PartHeader there = read_part_header(file);
+      return there.is_of_same_state(header) && there.is_of_same_command(header);
+    } catch (const PartFileError&) {
+      return false;
+    }
+  }
+
   void tell_whether_last(const PartHeader& header) {
     for (int number = 1; number <= part_.count; ++number)
-      if (!fs::exists(path_of(header.name, {number, part_.count}))) return;
+      if (!is_mergeable(header, number)) return;
     tell("all parts of {} are there: collsim merge {}", header.file, shell_word(folder_));
   }
 

@@ -72,6 +72,7 @@ class IncludeReader {
     for (std::size_t i = 0; i < names.size() && files_ <= max_files; ++i) {
       std::optional<JsonValue> part = read_included(names[i], pointer_to("/include", i), folder);
       if (!part) complete = false;
+      if (part) part->erase("measured");  // what a machine was fitted to, kept in its file
       if (part) under = merged(std::move(*part), std::move(under));
     }
     if (!complete || files_ > max_files) return std::nullopt;

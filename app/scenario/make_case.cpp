@@ -186,7 +186,8 @@ bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
   return false;
 }
 
-// For moderate time: the most ranks and links examined for the values of one axis.
+// For moderate time: the most values of one axis, and the most ranks and links examined for it.
+constexpr std::size_t max_values = 20'000;
 constexpr std::size_t max_work = 20'000'000;
 constexpr std::size_t max_mistakes = 100;
 
@@ -234,6 +235,11 @@ class CommonDefaults {
   const Scenario* scenario_;
 };
 
+// Whose values were not typed one by one: all stand where it does.
+bool is_range(const Axis& axis) {
+  return axis.points.front().front().place == axis.points.back().front().place;
+}
+
 class PointChecker {
  public:
   PointChecker(const Scenario& scenario, std::size_t max_checks, const UnknownParts& unknown,
@@ -250,7 +256,7 @@ class PointChecker {
     std::size_t stride = scenario_->points();
     for (const Axis& axis : scenario_->axes) {
       stride /= axis.points.size();
-      check_axis(axis.points.size(), stride, work_of_base);
+      check_axis(axis, stride, work_of_base);
     }
     // Whose defaults depend on the scheme.
     if (defaults_.is_swept("workload")) {
@@ -261,12 +267,14 @@ class PointChecker {
   }
 
  private:
-  void check_axis(std::size_t values, std::size_t stride, std::size_t work_of_base) {
+  void check_axis(const Axis& axis, std::size_t stride, std::size_t work_of_base) {
+    const std::size_t values = axis.points.size();
     if (values < 2) return;
+    const std::size_t most = is_range(axis) ? std::min(max_values, max_checks_) : max_values;
     work_ = 0;
     compare(read((values - 1) * stride));
     const std::size_t work = std::max({work_, work_of_base, std::size_t{1}});
-    const std::size_t checks = std::min({values - 1, max_checks_, 1 + max_work / work});
+    const std::size_t checks = std::min({values - 1, most, 1 + max_work / work});
     for (std::size_t i = 1; i < checks; ++i) {
       if (work_ > max_work || diagnostics_->size() >= max_mistakes) return;
       // The values between the first and the last, evenly spread.

@@ -59,9 +59,10 @@ struct PointReading {
                                       const UnknownParts& unknown, ClusterCache& clusters,
                                       Diagnostics& diagnostics);
 
-// Reads the first point and up to `max_checks` other values of every axis, and reports what is
-// wrong, each mistake once; see load_scenario().  Gives the first point with only those defaults
-// that hold at all of them, so that the document with this in place of its parts means the same.
+// Reads the first point and the other values of every axis, of a range `max_checks`, and reports
+// what is wrong, each mistake once; see load_scenario().  Gives the first point with only those
+// defaults that hold at all of them, so that the document with this in place of its parts means the
+// same.
 [[nodiscard]] PointReading check_points(const Scenario& scenario, std::size_t max_checks,
                                         const UnknownParts& unknown, Diagnostics& diagnostics);
 

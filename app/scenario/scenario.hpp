@@ -108,7 +108,7 @@ struct LoadOptions {
   bool workloads = false;        // training steps are taken, too
   // More points than this are refused, with a hint on how to allow them.
   std::size_t max_points = 100'000;
-  // The most values of an axis that are looked at beforehand.
+  // The most values of a range that are looked at beforehand; a list was typed, and has mistakes.
   std::size_t max_checks = 20'000;
   // Looks for mistakes in "expect", which is read by what stands on the scenario
   // (Expectations::read); so they come together with all others.  Gets what could be read, even if

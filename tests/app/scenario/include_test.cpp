@@ -66,6 +66,15 @@ TEST_F(Include, FilesMergeDeeplyUnderTheOneThatNamesThem) {
             R"("x":[3],"y":1})");
 }
 
+// As collsim-mpi calibrate writes it.
+TEST_F(Include, MeasurementsOfAMachineStayInItsFile) {
+  write("machine.json", R"({"scenario": 1, "cluster": {"ranks": 2}, "measured": {"raw": []}})");
+  write("top.json", R"({"scenario": 1, "include": ["machine.json"]})");
+  EXPECT_EQ(read("top.json"), R"({"scenario":1,"cluster":{"ranks":2}})");
+  write("top.json", R"({"scenario": 1, "measured": 1})");
+  EXPECT_EQ(read("top.json"), R"({"scenario":1,"measured":1})") << "an unknown key, for others";
+}
+
 TEST_F(Include, NamesAreRelativeToTheIncludingFile) {
   write("common/link.json", R"({"include": ["deep/er.json"], "a": 1})");
   write("common/deep/er.json", R"({"scenario": 1, "b": 2})");
