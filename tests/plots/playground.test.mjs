@@ -121,7 +121,7 @@ test("the address holds the setting, with what is pinned", async () => {
 
 test("a wrong address is a note, never a broken page", async () => {
   const wrong = [
-    ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, preset, shape, ranks, .*rows\.$/],
+    ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, preset, shape, ranks, .*rows, embed\.$/],
     ["op=foo", /^In the address, "op=foo": there is no op "foo"; known: broadcast, .*; using broadcast\.$/],
     ["op=all-redcue", /there is no op "all-redcue" \(did you mean "all-reduce"\?\); known: broadcast/],
     ["rank=8", /^In the address, "rank=8": there is no key "rank" \(did you mean "ranks"\?\); keys are op/],
