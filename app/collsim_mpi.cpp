@@ -2,6 +2,7 @@
 // The program collsim-mpi: commands of collsim that measure, on processes that mpirun, hydra or
 // srun started.  Process 0 is the program; the others carry out what it orders.
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -37,7 +38,8 @@ Action declare_validate_over_mpi(Options& command) {
       command,
       {state->backends, state->backends.front().name,
        "what runs it: messages of MPI; or on a GPU for each process, its thread blocks or NCCL "
-       "(default: mpi)"});
+       "(default: mpi)",
+       true});
   command.integer("--ranks-per-process", state->settings.ranks_per_process,
                   "how many ranks a process may play where there are fewer processes than ranks "
                   "(default: 1)",
@@ -47,6 +49,7 @@ Action declare_validate_over_mpi(Options& command) {
                  "where a host has more processes than cores)");
   return [validate, state](Terminal& terminal) {
     state->settings.waiting = waiting_of(state->waiting);
+    state->settings.interrupted = &terminal.interrupted;
     std::ranges::copy(job->backends(state->settings), state->backends.begin());
     return validate(terminal);
   };
@@ -90,6 +93,8 @@ int run_all(int argument_count, char** arguments) {
   for (const std::string& argument : typed) command_line += " " + argument;
   MpiJob of_this_process(argument_count, arguments, command_line);
   job = &of_this_process;
+  // Of process 0, after an interrupt.
+  std::at_quick_exit([] { static_cast<void>(job->end(exit_interrupted)); });
   return job->end(job->is_first() ? run_first(typed, command_line) : job->serve());
 }
 

@@ -82,7 +82,8 @@ struct NoMeasurement {
     too_large,     // memory, lanes
     bad_schedule,  // refused before anything ran
     stuck,         // given up; the reason names rank, lane, step and what was waited for
-    failed         // the run ended in an error of the machine or was killed
+    failed,        // the run ended in an error of the machine or was killed
+    interrupted    // given up because the program is to end
   };
   Why why = Why::unavailable;
   std::string reason;  // one or two sentences for people

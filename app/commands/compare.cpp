@@ -94,7 +94,7 @@ class LogComparison {
     hooks.load = [this](const std::string& name, Sources& of_run, Diagnostics& mistakes) {
       return load(name, of_run, mistakes);
     };
-    hooks.measure = [this](const Scenario&, Results& results) { fill(results); };
+    hooks.measure = [this](const Scenario&, Results& results, const auto&) { fill(results); };
     hooks.judge = [this](const Scenario&, const Results& results, bool output_tells) {
       return judge(results, output_tells);
     };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "app/commands/results_writer.hpp"
@@ -15,14 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string folder_of(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
 struct PartFile {
   std::string file;
   PartHeader header;
 
-  [[nodiscard]] std::string folder() const {
-    const fs::path folder = fs::path(file).parent_path();
-    return folder.empty() ? "." : folder.string();
-  }
+  [[nodiscard]] std::string folder() const { return folder_of(file); }
   [[nodiscard]] std::string command() const { return command_for(header, header.part, folder()); }
 };
 
@@ -61,14 +64,28 @@ std::vector<std::string> files_of(const std::vector<std::string>& arguments) {
   return files;
 }
 
+// Of a file whose own header cannot be read, from one of the same scenario.
+[[noreturn]] void refuse_unreadable(const PartFileError& error, const std::vector<Group>& groups) {
+  const fs::path file = error.file();
+  for (const Group& group : groups) {
+    const PartHeader& header = group.front().header;
+    if (const auto part = part_of_file_name(header.name, file.filename().string()))
+      throw UsageError(fmt::format("{}; run it again: {}", error.what(),
+                                   command_for(header, *part, folder_of(error.file()))));
+  }
+  throw UsageError(fmt::format("{}; remove it, and run that part again", error.what()));
+}
+
 std::vector<Group> groups_of(const std::vector<std::string>& files) {
   std::vector<Group> groups;
+  std::optional<PartFileError> unreadable;
   for (const std::string& file : files) {
     PartFile part{file, {}};
     try {
       part.header = read_part_header(file);
     } catch (const PartFileError& error) {
-      throw UsageError(error.what());
+      unreadable = error;
+      continue;
     }
     const auto known = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
       return group.front().header.is_of_same_command(part.header);
@@ -78,6 +95,10 @@ std::vector<Group> groups_of(const std::vector<std::string>& files) {
     else
       known->push_back(std::move(part));
   }
+  if (unreadable) refuse_unreadable(*unreadable, groups);
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return a.front().header.place < b.front().header.place;
+  });
   for (Group& group : groups)
     std::stable_sort(group.begin(), group.end(), [](const PartFile& a, const PartFile& b) {
       return a.header.part.number < b.header.part.number;

@@ -59,6 +59,13 @@ Option& Options::value(const char* names, std::string& variable, const char* kin
   return option;
 }
 
+Option& Options::value(const char* names, std::optional<std::string>& variable, const char* kind,
+                       const char* help) {
+  Option& option = add(names, kind, help);
+  option.take = [&variable](const std::string& value) { variable = value; };
+  return option;
+}
+
 Option& Options::value(const char* names, std::vector<std::string>& variable, const char* kind,
                        const char* help) {
   Option& option = add(names, kind, help);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class Options {
 
   Option& flag(const char* names, bool& variable, const char* help);
   Option& value(const char* names, std::string& variable, const char* kind, const char* help);
+  Option& value(const char* names, std::optional<std::string>& variable, const char* kind,
+                const char* help);  // of which "" is no default
   Option& value(const char* names, std::vector<std::string>& variable, const char* kind,
                 const char* help);  // repeats
   Option& choice(const char* names, std::string& variable, std::vector<std::string> words,

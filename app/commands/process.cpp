@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -101,7 +102,7 @@ int run_process(const std::string& command_line_text,
   // Cases may still be under way, which nobody waits for.
   if (const int signal = interrupting_signal(); signal != 0 && buffer.error() == 0) {
     std::cerr.flush();
-    ::_exit(128 + signal);
+    std::quick_exit(128 + signal);
   }
   if (buffer.error() == 0) return code;
   if (buffer.error() == EPIPE) return end_by_broken_pipe();

@@ -27,9 +27,9 @@ class Printer {
 
   void print(const Results& results);
   // Row by row, of formats that are rows, of a sweep of these axes; then print() prints what is
-  // left of them.
-  [[nodiscard]] bool prints_rows() const {
-    return format_ == Format::jsonl || format_ == Format::csv;
+  // left of them.  Which columns measured rows need is known when all are there.
+  [[nodiscard]] bool prints_rows(bool measured) const {
+    return format_ == Format::jsonl || (format_ == Format::csv && !measured);
   }
   void print_row(const CaseResult& row, const std::vector<Axis>& axes);
   void end_rows() { rows_.reset(); }      // of results that are not to be

@@ -132,9 +132,13 @@ class Run {
     return terminal_.interrupted || (!terminal_.out && outputs_.empty());
   }
 
+  void leave_out() { lacks_rows_ = true; }
+
   int finish() {
     printer_.finish();
     outputs_.write(terminal_);
+    if (terminal_.interrupted && !lacks_rows_ && !terminal_.quiet)
+      terminal_.err << "interrupted when the last row was done: none is missing\n";
     return terminal_.interrupted ? exit_interrupted : worst_;
   }
 
@@ -177,13 +181,16 @@ class Run {
     study.stop = &terminal_.interrupted;
     study.kept_alive = kept;
     study.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
-    if (!hooks_.measure && printer_.prints_rows() && outputs_.prints(terminal_.quiet))
-      study.row = [&](const CaseResult& row) { printer_.print_row(row, scenario.axes); };
+    std::function<void(const CaseResult&)> at_once;
+    if (printer_.prints_rows(hooks_.measure != nullptr) && outputs_.prints(terminal_.quiet))
+      at_once = [&](const CaseResult& row) { printer_.print_row(row, scenario.axes); };
     if (hooks_.measure)
       study.measure = [&](Results& results) {
         progress.clear();
-        hooks_.measure(scenario, results);
+        hooks_.measure(scenario, results, at_once);
       };
+    else
+      study.row = at_once;
     std::optional<Results> results = hooks_.study ? hooks_.study(scenario, study, diagnostics)
                                                   : run_study(scenario, study, diagnostics);
     progress.clear();
@@ -192,6 +199,7 @@ class Run {
       return refuse(diagnostics, sources);
     }
 
+    lacks_rows_ = lacks_rows_ || !results->complete;
     show_warnings(*results, sources, terminal_);
     tell_incomplete(*results);
     tell_failures(*results);
@@ -249,6 +257,7 @@ class Run {
   Format format_;
   Printer printer_;
   int worst_ = exit_fine;
+  bool lacks_rows_ = false;              // some were not simulated or measured
   std::optional<InterruptWatch> watch_;  // until what was simulated is written
 };
 
@@ -257,8 +266,10 @@ class Run {
 int run_files(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal) {
   Run run(options, hooks, terminal);
   for (const std::string& file : options.files) {
-    run.take_file(file);
-    if (run.should_stop()) break;
+    if (!run.should_stop())
+      run.take_file(file);
+    else
+      run.leave_out();
   }
   return run.finish();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,9 @@ namespace collsim {
 // What `run`, `predict` and `validate` have in common: how to simulate and where the results go.
 struct RunCommandOptions {
   std::vector<std::string> files, set, outputs;
-  std::string format;  // empty: the table
-  std::string part;    // "3/8"; empty: not given
-  int jobs = 0;        // 0: one per core
+  std::string format;               // empty: the table
+  std::optional<std::string> part;  // "3/8"
+  int jobs = 0;                     // 0: one per core
   bool more_points = false, print_resolved = false;
 };
 void add_run_options(Options& command, RunCommandOptions& options);
@@ -33,8 +34,10 @@ struct RunHooks {
   std::function<std::optional<Results>(const Scenario& scenario, const StudyOptions& options,
                                        Diagnostics& diagnostics)>
       study = {};
-  // StudyOptions::measure.
-  std::function<void(const Scenario& scenario, Results& results)> measure = {};
+  // StudyOptions::measure.  `row` takes each row that is measured, where it is shown at once.
+  std::function<void(const Scenario& scenario, Results& results,
+                     const std::function<void(const CaseResult&)>& row)>
+      measure = {};
   // What to exit with, beyond what the expectations say; tells why where the output does not.
   std::function<int(const Scenario& scenario, const Results& results, bool output_tells)> judge =
       {};

@@ -37,8 +37,8 @@ std::string shell_word(const std::string& word) {
 
 // A folder alone asks for no part: most likely it is a file whose name was forgotten.
 SweepPart part_of(const RunCommandOptions& options, const Launch& launch) {
-  if (options.part.empty() && launch.part) return *launch.part;
-  if (options.part.empty()) {
+  if (!options.part && launch.part) return *launch.part;
+  if (!options.part) {
     const std::string& folder =
         *std::find_if(options.outputs.begin(), options.outputs.end(), is_folder);
     throw UsageError(fmt::format(
@@ -46,9 +46,9 @@ SweepPart part_of(const RunCommandOptions& options, const Launch& launch) {
         "start this by srun or mpirun; a whole run goes into a file, such as {}",
         quoted(folder), shell_word((fs::path(folder) / "results.json").string())));
   }
-  if (const std::optional<SweepPart> part = parse_part(options.part)) return *part;
-  throw UsageError(
-      fmt::format("--part {} is no part: the first of eight is 1/8, the last 8/8", options.part));
+  if (const std::optional<SweepPart> part = parse_part(*options.part)) return *part;
+  throw UsageError(fmt::format("--part {} is no part: the first of eight is 1/8, the last 8/8",
+                               shell_word(*options.part)));
 }
 
 std::string folder_of(const RunCommandOptions& options) {
@@ -90,7 +90,7 @@ class PartRun {
     make_folder(folder_);
   }
 
-  int take(const std::string& file) {
+  int take(const std::string& file, int place) {
     if (file == "-") throw UsageError("a part needs a file: collsim merge reads it again");
     Sources sources;
     Diagnostics diagnostics;
@@ -100,8 +100,8 @@ class PartRun {
     const std::optional<Scenario> scenario = load_scenario(file, load, sources, diagnostics);
     if (!scenario) return show_mistakes(diagnostics, sources, terminal_);
     const PartHeader header{
-        COLLSIM_VERSION,    file, options_.set, options_.more_points, scenario->name,
-        digest_of(sources), part_};
+        COLLSIM_VERSION,    file,  options_.set, options_.more_points, scenario->name,
+        digest_of(sources), part_, place};
     if (is_done(header)) return exit_fine;
 
     const std::vector<std::size_t> points = points_of(part_, *scenario);
@@ -211,15 +211,16 @@ class PartRun {
 }  // namespace
 
 bool wants_part(const RunCommandOptions& options) {
-  return !options.part.empty() ||
+  return options.part.has_value() ||
          std::any_of(options.outputs.begin(), options.outputs.end(), is_folder);
 }
 
 int run_part(const RunCommandOptions& options, Terminal& terminal) {
   PartRun run(options, terminal);
   int worst = exit_fine;
+  int place = 0;
   for (const std::string& file : options.files) {
-    const int code = run.take(file);
+    const int code = run.take(file, place++);
     if (code == exit_interrupted) return code;
     worst = worse_of(worst, code);
   }

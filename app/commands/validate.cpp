@@ -39,8 +39,9 @@ class Validation {
     hooks.load = [this](const std::string& file, Sources& sources, Diagnostics& diagnostics) {
       return load(file, sources, diagnostics);
     };
-    hooks.measure = [this](const Scenario& scenario, Results& results) {
-      measure(scenario, results);
+    hooks.measure = [this](const Scenario& scenario, Results& results,
+                           const std::function<void(const CaseResult&)>& row) {
+      measure(scenario, results, row);
     };
     hooks.judge = [this](const Scenario& scenario, const Results& results, bool output_tells) {
       return judge(scenario, results, output_tells);
@@ -148,13 +149,15 @@ class Validation {
 
   // --- running it -------------------------------------------------------------------------------
 
-  void measure(const Scenario& scenario, Results& results) {
+  void measure(const Scenario& scenario, Results& results,
+               const std::function<void(const CaseResult&)>& row) {
     if (file_) {
       file_->fill(results, max_error_);
     } else {
       MeasureOptions options = measure_options(scenario);
       Progress progress(terminal_);
       options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+      options.row = row;
       options.recorded = [&](const RecordedRun& run) {
         write_trace_of(run, scenario, options.how);
       };
@@ -292,15 +295,21 @@ class Validation {
 constexpr int most_runs = 1'000'000;
 constexpr int most_threads_per_lane = 1024;
 
-void add_measuring_options(Options& command, ValidateOptions& options) {
-  command.flag("--paced", options.paced,
-               "emulate the links of the scenario: no message arrives earlier");
+void add_measuring_options(Options& command, ValidateOptions& options, bool between_processes) {
+  // Hidden where it only has a reason why not.
+  command
+      .flag("--paced", options.paced,
+            "emulate the links of the scenario: no message arrives earlier")
+      .hidden = between_processes;
   command
       .flag("--native", options.native,
-            "run unpaced, at full speed (default unless the scenario is paced)")
+            between_processes ? "run a scenario that is paced at full speed"
+                              : "run unpaced, at full speed (default unless the scenario is paced)")
       .excludes = "--paced";
   command.choice("--protocol", options.protocol, {"simple", "ll"},
-                 "how a message announces its arrival (default: simple)");
+                 between_processes
+                     ? "how a message announces its arrival (default: simple; ll: --backend cuda)"
+                     : "how a message announces its arrival (default: simple)");
   command.integer("--iters", options.iterations, "runs that count (default: 20; judging needs 3)",
                   1, most_runs);
   command.integer("--warmup", options.warmup, "runs before those that count (default: 1)", 0,
@@ -340,7 +349,7 @@ Action declare_validate(Options& command, const BackendChoice& choice) {
   std::vector<std::string> names;
   for (const Backend& backend : choice.backends) names.emplace_back(backend.name);
   command.choice("--backend", options->backend, names, choice.why);
-  add_measuring_options(command, *options);
+  add_measuring_options(command, *options, choice.between_processes);
   command.value("--max-error", options->max_error, "PERCENT",
                 "exit with 1 if a prediction is further off, such as 15% (default: no limit); rows "
                 "that are too noisy or have fewer than 3 runs do not count");

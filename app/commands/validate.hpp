@@ -25,11 +25,12 @@ struct ValidateOptions {
 };
 
 // Backends to choose from.  `unless_told`: the one that is used whatever the scenario names, if
-// --backend names no other.  `why`: what to choose by.
+// --backend names no other.  `why`: what to choose by.  Between processes nothing is paced.
 struct BackendChoice {
   std::span<const Backend> backends;
   std::string unless_told;
   const char* why = nullptr;
+  bool between_processes = false;
 };
 [[nodiscard]] Action declare_validate(Options& command, const BackendChoice& choice);
 

@@ -59,6 +59,7 @@ JsonValue to_value(NoMeasurement::Why why) {
     case NoMeasurement::Why::bad_schedule: return "bad-schedule";
     case NoMeasurement::Why::stuck: return "stuck";
     case NoMeasurement::Why::failed: return "failed";
+    case NoMeasurement::Why::interrupted: return "interrupted";
   }
   return "unknown";
 }

@@ -236,6 +236,11 @@ void measure_rows(const Scenario& scenario, const MeasureOptions& options, Resul
       row.measured = measured_of(std::move(*measurement), elsewhere, options);
     else
       row.not_measured = std::move(std::get<NoMeasurement>(outcome));
+    if (row.not_measured && row.not_measured->why == NoMeasurement::Why::interrupted) {
+      results.rows.resize(i);
+      return;
+    }
+    if (options.row) options.row(row);
     if (options.progress) options.progress(i + 1, results.rows.size());
   }
 }

@@ -32,7 +32,9 @@ struct MeasureOptions {
   bool check = true;        // the data
   int threads_per_lane = 0;
   std::function<void(std::size_t done, std::size_t total)> progress = {};
-  const std::atomic<bool>* stop = nullptr;  // set: rows that have not begun are removed
+  std::function<void(const CaseResult&)> row = {};  // gets each row when it was measured
+  // Set: rows that have not begun are removed; so is one that is interrupted.
+  const std::atomic<bool>* stop = nullptr;
   // Of this row the steps are recorded, in a run that does not count.
   std::optional<std::size_t> record;
   std::function<void(const RecordedRun&)> recorded = {};

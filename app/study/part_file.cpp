@@ -16,7 +16,7 @@
 namespace collsim {
 namespace {
 
-constexpr std::int64_t part_format = 1;
+constexpr std::int64_t part_format = 2;
 
 // FNV-1a: finds what was damaged or changed by accident.
 class Checksum {
@@ -72,7 +72,8 @@ JsonValue to_value(const PartHeader& header) {
                             {"yes", header.more_points},
                             {"name", header.name},
                             {"digest", header.digest},
-                            {"part", to_text(header.part)}});
+                            {"part", to_text(header.part)},
+                            {"place", header.place}});
 }
 
 // Nothing: something is missing in it.
@@ -85,7 +86,7 @@ std::optional<PartHeader> header_of(const JsonValue& value) {
   };
   if (!read("version", header.version) || !read("scenario", header.file) ||
       !read("set", header.set) || !read("yes", header.more_points) || !read("name", header.name) ||
-      !read("digest", header.digest) || !read("part", part))
+      !read("digest", header.digest) || !read("part", part) || !read("place", header.place))
     return std::nullopt;
   const std::optional<SweepPart> parsed = parse_part(part);
   if (!parsed) return std::nullopt;

@@ -18,7 +18,7 @@ namespace collsim {
 
 // The file that `collsim run --part` leaves for `collsim merge`.  JSON, a line each:
 //
-//   {"collsim-part": 1, "version": ..., "scenario": ..., ...}   PartHeader
+//   {"collsim-part": 2, "version": ..., "scenario": ..., ...}   PartHeader
 //   [12, [...]]                          a point and its row (row_record.hpp)
 //   ...
 //   [[...], [...]]                       the summary, and the points at which it lists programs
@@ -31,6 +31,7 @@ struct PartHeader {
   std::string name;              // of the scenario
   std::string digest;            // of all that was read for it: digest_of()
   SweepPart part;
+  int place = 0;  // of the file among those of the command
 
   [[nodiscard]] bool is_of_same_command(const PartHeader& other) const {
     return file == other.file && set == other.set;

@@ -127,6 +127,20 @@ class Failures(MpiTest):
         _, err = self.finish(launcher, None, limit_s=60)
         self.assertIn("waiting for all processes in MPI_Init took longer than 2 s", err)
 
+    def test_an_interrupt_of_the_launcher_keeps_the_rows_that_are_done(self):
+        for what in (signal.SIGINT, signal.SIGTERM):
+            launcher = self.start(4, "validate", self.file(LONG), "--format", "jsonl")
+            first = json.loads(launcher.stdout.readline())
+            launcher.send_signal(what)
+            begin = time.monotonic()
+            out, err = self.finish(launcher, None, limit_s=90)
+            self.assertLess(time.monotonic() - begin, 20)
+            self.assertEqual(first["measured"]["data"], "right")
+            last = json.loads(out.splitlines()[-1])
+            self.assertEqual((last["complete"], last["points"]), (False, 100))
+            self.assertGreater(last["rows"], 0)
+            self.assertRegex(err, r"interrupted: \d+ of 100 points w\w+ measured")
+
     def happens_to(self, which, what):
         launcher = self.start(4, "validate", self.file(LONG), "--quiet")
         members = self.wait_for_members(4)

@@ -55,6 +55,33 @@ class Interrupted(Test):
         for row in results["rows"]:
             self.assertEqual((row["measured"] or {}).get("data"), "right", row)
 
+    def test_validate_shows_lines_as_they_come(self):
+        file = self.file({**RING, "sweep": {"collective.size": [f"{4 * n}KiB" for n in range(1, 101)]}})
+        command = [common.PROGRAM, "validate", file, "--format", "jsonl"]
+        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True) as program:
+            first = json.loads(program.stdout.readline())
+            self.assertIsNone(program.poll())
+            program.send_signal(signal.SIGTERM)
+            others = program.stdout.read().splitlines()
+        self.assertEqual(first["measured"]["data"], "right")
+        self.assertEqual(json.loads(others[-1]), {"complete": False, "rows": len(others), "points": 100})
+
+    def test_an_interrupt_in_the_last_row_loses_nothing(self):
+        file = self.file(RING)
+        program = subprocess.Popen(
+            [common.PROGRAM, "validate", file, "--format", "json", "--iters", "20000"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(0.3 * common.SLOWER)
+        program.send_signal(signal.SIGTERM)
+        out, err = program.communicate(timeout=30 * common.SLOWER)
+        self.assertEqual(program.returncode, 143, err)
+        self.assertTrue(json.loads(out)["complete"])
+        self.assertIn("interrupted when the last row was done: none is missing", err)
+
 
 class Calibrate(Test):
     def test_the_file_is_a_machine(self):

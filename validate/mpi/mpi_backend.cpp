@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -61,8 +62,9 @@ std::string too_few_text(int ranks, int needed) {
 // Why these processes cannot run it as messages; empty: they can.
 std::string why_no_messages(const RunCase& run_case) {
   if (run_case.paced)
-    return "messages of MPI cannot be paced: they use the network that there is; use --native, or "
-           "collsim validate --paced";
+    return "messages of MPI cannot be paced: they use the network that there is; leave out "
+           "--paced, "
+           "give --native if the scenario says so, or use collsim validate --paced";
   if (run_case.protocol == Protocol::ll)
     return "MPI has one way of announcing messages: leave out --protocol ll";
   const int ranks = run_case.schedule().collective().size();
@@ -318,7 +320,7 @@ RunOutcome run_cuda(const RunCase& run_case, const RunOptions& options) {
 
 // Whether processes can still work together after such an end: GPUs that failed once do so again.
 bool is_the_end(const NoMeasurement& none, bool on_gpus) {
-  return none.why == NoMeasurement::Why::stuck ||
+  return none.why == NoMeasurement::Why::stuck || none.why == NoMeasurement::Why::interrupted ||
          (on_gpus && none.why == NoMeasurement::Why::failed);
 }
 
@@ -352,6 +354,16 @@ RunOutcome run_over_mpi(const RunCase& run_case, const RunOptions& options) {
       return NoMeasurement{NoMeasurement::Why::bad_schedule,
                            "the schedule is wrong and was not run: " + report.fault->text};
   return in_words(run_case, options, on_gpus, run);
+}
+
+// Launchers end all processes at once.  The others outlive process 0, which still shows what was
+// measured, and for which their end would be another failure.
+extern "C" void end_a_little_later(int) {
+  constexpr unsigned seconds = 2;
+  ::alarm(seconds);
+}
+extern "C" void end_now(int) {
+  ::_exit(128 + SIGTERM);
 }
 
 std::optional<std::string> always_there() {
@@ -392,6 +404,8 @@ bool MpiJob::is_first() const {
 }
 
 int MpiJob::serve() {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, end_a_little_later);
+  std::signal(SIGALRM, end_now);
   try {
     return collsim::serve(*processes_, introduce(command_line_));
   } catch (const ProcessesLost& lost) {
@@ -408,6 +422,7 @@ Backend MpiJob::backend(const MpiSettings& settings) {
   crew_->set_idle(mpi.idle);
   mpi.crew = crew_.get();
   mpi.settings = settings;
+  processes_->heed(settings.interrupted);
   return {"mpi", "processes that exchange messages of MPI", always_there,
           run_over_mpi<false, run_messages>};
 }
@@ -425,6 +440,7 @@ std::vector<int> MpiJob::host_of_process() const {
 }
 
 int MpiJob::end(int exit_code) {
+  processes_->heed(nullptr);
   if (!mpi.broken.empty()) processes_->abort(exit_code);
   if (crew_) crew_->end(exit_code);
   processes_->finish();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct MpiSettings {
   // What a process does that waits for messages; automatic: sleep where a host has more processes
   // than cores.
   enum class Waiting { automatic, spin, sleep } waiting = Waiting::automatic;
+  const std::atomic<bool>* interrupted = nullptr;  // set: a run is given up, and nothing runs after
 };
 
 // This process among those that mpirun, hydra or srun started with the same command line.  Process

@@ -19,6 +19,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "validate/backend.hpp"
+
 namespace collsim {
 namespace {
 
@@ -123,6 +125,8 @@ void Processes::wait(MPI_Request& request, int other, const char* what, double l
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return;
+    if (interrupted_ != nullptr && *interrupted_)
+      throw NoMeasurement{NoMeasurement::Why::interrupted, "interrupted"};
     pause.take();
     if (limit_s > 0 && static_cast<double>(host_time_ns() - begin) * 1e-9 > limit_s)
       throw ProcessesLost("process " + std::to_string(other) + " " + what + " for " +

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -70,6 +71,10 @@ class Processes {
   void set_idle(Idle idle) { idle_ = idle; }
   [[nodiscard]] Idle idle() const { return idle_; }
 
+  // Once it is set, whoever waits throws a NoMeasurement that is `interrupted`, and this process
+  // must end without another note.
+  void heed(const std::atomic<bool>* interrupted) { interrupted_ = interrupted; }
+
   // All processes end: nothing is under way any more.
   void finish() const;
   // This one gives up, and the others with it.  The launcher gets to read what it said before.
@@ -80,6 +85,7 @@ class Processes {
 
   int me_ = 0, count_ = 1;
   Idle idle_ = Idle::spin;
+  const std::atomic<bool>* interrupted_ = nullptr;
   MPI_Comm notes_ = MPI_COMM_NULL, messages_ = MPI_COMM_NULL;
   MPI_Comm first_ = MPI_COMM_NULL;
   int first_count_ = 0;

@@ -146,8 +146,9 @@ TEST(Parts, SeveralScenariosInAFolderAreMergedOneAfterTheOther) {
   const Folder folder;
   const std::string a = folder.write("a.json", sweep_scenario());
   const std::string b = folder.write("b.json", chain_scenario());
-  run_parts({a, b}, 2, folder.path("out"));
-  EXPECT_EQ(run_collsim({"merge", folder.path("out")}).out, run_collsim({"run", a, b}).out);
+  // In the order of the command.
+  run_parts({b, a}, 2, folder.path("out"));
+  EXPECT_EQ(run_collsim({"merge", folder.path("out")}).out, run_collsim({"run", b, a}).out);
 }
 
 // --- going on where it stopped ---
@@ -258,7 +259,15 @@ TEST_F(RefusedMerge, NamesDamagedParts) {
   expect_contains(damaged, "a.2-of-3.part is damaged");
   expect_contains(damaged, "--part 2/3");
   folder_.write(part(2), "");
-  expect_contains(refusal(), "is no part of a sweep");
+  const std::string again = "run it again: collsim run " + file_ + " --part 2/3 -o ";
+  expect_contains(refusal(), "is no part of a sweep; " + again + folder_.path("out"));
+  folder_.write(part(2), text.substr(0, 40));
+  expect_contains(refusal(), "is damaged; " + again);
+}
+
+TEST_F(RefusedMerge, SaysWhatToDoWhenNoHeaderCanBeRead) {
+  for (int number = 1; number <= 3; ++number) folder_.write(part(number), "");
+  expect_contains(refusal(), "is no part of a sweep; remove it, and run that part again");
 }
 
 // Whatever is cut off or changed is noticed, and nothing ends the program.
@@ -302,7 +311,7 @@ TEST(Parts, WrongUsageIsExplained) {
     EXPECT_EQ(ran.code, exit_usage);
     return ran.err;
   };
-  for (const char* const part : {"0/8", "9/8", "3", "3/", "a/b", "1/0", "1/8x", "-1/8"})
+  for (const char* const part : {"", "0/8", "9/8", "3", "3/", "a/b", "1/0", "1/8x", "-1/8"})
     expect_contains(mistake({"--part", part, "-o", folder.path("out/")}), "is no part");
   expect_contains(mistake({"--part", "1/8"}), "add -o FOLDER/");
   expect_contains(mistake({"--part", "1/8", "-o", "x.json"}), "looks like a file");
