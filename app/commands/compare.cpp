@@ -395,8 +395,7 @@ Action declare_compare(Options& command) {
       .value("--preset", options->preset, "NAME",
              "the machine it ran on (default: by the name of its GPUs); \"collsim presets\"")
       .excludes = "FILE";
-  command
-      .choice("--network", options->network, network_words().allowed,
+  word_option(command, "--network", options->network, network_words(),
               "kind of the network that joins its nodes (default: the preset's)")
       .excludes = "FILE";
   options->answers.declare(command);

@@ -19,6 +19,15 @@ std::optional<JsonValue> read_machine_file(const std::string& file, Sources& sou
   return machine;
 }
 
+Option& word_option(Options& command, const char* names, std::string& variable,
+                    const Vocabulary& words, const char* help) {
+  Option& option = command.choice(names, variable, words.allowed, help);
+  option.take = [take = option.take, &words](const std::string& word) {
+    take(words.canonical(word).value_or(word));
+  };
+  return option;
+}
+
 void put_machine(JsonValue& scenario, const JsonValue& machine) {
   for (const char* part : {"cluster", "model"})
     if (const JsonValue* const value = machine.find(part)) scenario.set(part, *value);

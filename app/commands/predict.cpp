@@ -456,8 +456,7 @@ void add_machine(Options& command, PredictOptions& options) {
       .excludes = "--preset";
   command.integer("--nodes", options.nodes, "how many of them (default: 1, or as the file says)")
       .excludes = "--shape";
-  command
-      .choice("--network", options.network, network_words().allowed,
+  word_option(command, "--network", options.network, network_words(),
               "kind of the network that joins them (default: the preset's)")
       .excludes = "--shape";
   command

@@ -132,7 +132,7 @@ class Run {
     return terminal_.interrupted || (!terminal_.out && outputs_.empty());
   }
 
-  void leave_out() { lacks_rows_ = true; }
+  void leave_out_the_rest() { lacks_rows_ = true; }
 
   int finish() {
     printer_.finish();
@@ -266,10 +266,10 @@ class Run {
 int run_files(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal) {
   Run run(options, hooks, terminal);
   for (const std::string& file : options.files) {
-    if (!run.should_stop())
-      run.take_file(file);
-    else
-      run.leave_out();
+    run.take_file(file);
+    if (!run.should_stop()) continue;
+    if (&file != &options.files.back()) run.leave_out_the_rest();
+    break;
   }
   return run.finish();
 }

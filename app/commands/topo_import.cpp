@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "app/commands/machine_option.hpp"
 #include "app/commands/topo_internal.hpp"
 #include "app/import/imported_machine.hpp"
 #include "app/json/value.hpp"
@@ -175,9 +176,9 @@ Action declare_topo_import(Options& topo) {
       .required = true;
   command.value("--gpu", options->gpu, "MODEL", "the GPUs, when the file does not say: H100");
   command.value("--nic", options->nic, "RATE", "the rate of every NIC: 400Gb/s");
-  command.choice("--pcie", options->pcie, pcie_words().allowed, "the generation of all PCIe");
-  command.choice("--network", options->network, network_words().allowed,
-                 "the kind of network that joins such machines");
+  word_option(command, "--pcie", options->pcie, pcie_words(), "the generation of all PCIe");
+  word_option(command, "--network", options->network, network_words(),
+              "the kind of network that joins such machines");
   command.value("-o,--output", options->output, "FILE",
                 "write a cluster that scenarios can include, such as machine.json");
   return [options](Terminal& terminal) { return import_machine(*options, terminal); };

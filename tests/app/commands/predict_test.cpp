@@ -98,6 +98,7 @@ TEST(Predict, GpusAndThreadsAreThoseOfEachNode) {
 TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
   EXPECT_FALSE(scenario_on_preset({})["collective"].contains("algorithm")) << "nccl by default";
   EXPECT_EQ(scenario_on_preset({"--network", "efa"})["cluster"]["network"], "efa");
+  EXPECT_EQ(scenario_on_preset({"--network", "InfiniBand"})["cluster"]["network"], "ib");
   const Ran ran = run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-b", "1K", "-e",
                                "8G", "-f", "1000000", "--format", "json"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;

@@ -247,6 +247,15 @@ TEST_F(CudaBackend, PacedRunsCountTheSecondWrite) {
 
 // --- what goes wrong ----------------------------------------------------------------------------
 
+TEST_F(CudaBackend, WhatAnEarlierRunLeftBehindIsNoResult) {
+  for (const int right_runs : {1, 2}) {
+    reset_fake_gpus();
+    fake_gpus.idle_after = right_runs;
+    const RunOutcome outcome = run_on_cuda(ring(2), quick());
+    EXPECT_EQ(std::get<Measurement>(outcome).data, DataVerdict::wrong) << right_runs;
+  }
+}
+
 TEST_F(CudaBackend, NoDriverNoGpuOrOldOnes) {
   fake_gpus.count_error = 35;
   fake_gpus.driver = 0;

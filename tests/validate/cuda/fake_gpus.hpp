@@ -28,6 +28,7 @@ struct FakeGpus {
   int launch_error_on = -1;                                // ... on this GPU
   bool refuses_launches = false;                           // of lanes, when they begin
   bool adds_wrong = false;                                 // in steps that have a kernel
+  int idle_after = -1;                                     // launches of lanes that move data
   int capture_error = 0;                                   // of making a graph
   int event_error = 0;                                     // of asking an event
   bool is_deaf = false;              // lanes never end, not even when they are told to

@@ -41,8 +41,21 @@ class FakePolicy : public HostPolicy {
 // A kernel's launch says what it combines, and how.
 class FakeMover : public HostMover {
  public:
-  using HostMover::HostMover;
+  FakeMover(ElementType type, Reduction reduction, bool is_idle)
+      : HostMover(type, reduction), is_idle_(is_idle) {}
   [[nodiscard]] const FakeMover& of(const LaneStep& /*step*/) const { return *this; }
+
+  template <class... Parts>
+  void move(const Parts&... parts) const {
+    if (!is_idle_) HostMover::move(parts...);
+  }
+  template <class... Parts>
+  void combine(const Parts&... parts) const {
+    if (!is_idle_) HostMover::combine(parts...);
+  }
+
+ private:
+  bool is_idle_;  // says that data came, and leaves what was there
 };
 
 // Where GPUs meet they do nothing but look.
@@ -55,7 +68,7 @@ class MeetingPolicy : public FakePolicy {
   }
 };
 
-void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_ns,
+void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_ns, bool is_idle,
               std::size_t block) {
   const LaneJob& job = launch.jobs[block];
   LaneTeam team(1);
@@ -63,7 +76,7 @@ void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_n
   while (testing::fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   MeetingPolicy meeting(team, ahead_ns);
   if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, meeting)) return;
-  const FakeMover mover(launch.type, launch.reduction);
+  const FakeMover mover(launch.type, launch.reduction, is_idle);
   using Pace = SenderPace<FakePolicy>;
   LaneRunner<FakePolicy, FakeMover, Pace>(policy, mover, job, protocol, Pace(policy, job)).run();
 }
@@ -151,12 +164,14 @@ std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
   const auto launch = argument<LaneLaunch>(arguments, 0);
   const std::uint64_t ahead_ns = ahead_of(lanes.device);
   if (launch.jobs == nullptr) return {};
+  const bool is_idle = fake_gpus.idle_after >= 0 && fake_log.launches >= fake_gpus.idle_after;
   return [=] {
     const Protocol protocol =
         kind_of(lanes.kernel) == KernelKind::low_latency ? Protocol::ll : Protocol::simple;
     std::vector<std::thread> blocks;
     for (int block = 0; block < lanes.blocks; ++block)
-      blocks.emplace_back(run_lane, launch, protocol, ahead_ns, static_cast<std::size_t>(block));
+      blocks.emplace_back(run_lane, launch, protocol, ahead_ns, is_idle,
+                          static_cast<std::size_t>(block));
     for (std::thread& block : blocks) block.join();
   };
 }
