@@ -71,10 +71,12 @@ std::string heading_text(const std::vector<ErrorClass>& ranges) {
         first.machines, first.unseen_half ? " with owners left out of the fit" : "");
   std::int64_t tables = 0;
   for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
-  return fmt::format("how sure: {}, fitted to {} published table{}{}{}{}", first.machines, tables,
-                     tables == 1 ? "" : "s", nodes_of_tables(first),
-                     first.forced ? ", in which NCCL chose freely" : "",
-                     first.unseen_half ? "; in brackets: owners left out of the fit" : "");
+  return fmt::format(
+      "how sure: {}, fitted to {} published table{}{}{}{}", first.machines, tables,
+      tables == 1 ? "" : "s", nodes_of_tables(first),
+      first.forced ? ", in which NCCL chose freely, so that none shows what it would not choose"
+                   : "",
+      first.unseen_half ? "; in brackets: owners left out of the fit" : "");
 }
 
 }  // namespace

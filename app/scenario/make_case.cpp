@@ -186,8 +186,7 @@ bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
   return false;
 }
 
-// For moderate time: the most values of one axis, and the most ranks and links examined for it.
-constexpr std::size_t max_values = 20'000;
+// For moderate time: the most ranks and links examined for the values of one axis.
 constexpr std::size_t max_work = 20'000'000;
 constexpr std::size_t max_mistakes = 100;
 
@@ -270,7 +269,7 @@ class PointChecker {
   void check_axis(const Axis& axis, std::size_t stride, std::size_t work_of_base) {
     const std::size_t values = axis.points.size();
     if (values < 2) return;
-    const std::size_t most = is_range(axis) ? std::min(max_values, max_checks_) : max_values;
+    const std::size_t most = is_range(axis) ? max_checks_ : LoadOptions{}.max_checks;
     work_ = 0;
     compare(read((values - 1) * stride));
     const std::size_t work = std::max({work_, work_of_base, std::size_t{1}});

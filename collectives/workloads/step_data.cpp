@@ -77,11 +77,13 @@ Items gradients_of(const Tensors& tensors, const Label& label) {
   return of_layer({tensors.gradients().begin + before, tensors.gradients().end}, label.number);
 }
 
-// A layer's part of a pass: forward, backward, or the weights' gradients alone.
+// A layer's part of a pass: forward, backward, or the weights' gradients alone, which do not depend
+// on the weights.
 void add_pass(const Tensors& tensors, const Label& label, const Items& parameters,
               std::uint32_t flow, Uses& uses) {
   uses.reads.push_back(one(tensors.forward(flow)));
-  if (tensors.has_parameters(label)) uses.reads.push_back(parameters);
+  if (tensors.has_parameters(label) && label.kind != Label::Kind::weights)
+    uses.reads.push_back(parameters);
   if (label.kind == Label::Kind::forward) {
     uses.writes.push_back(one(tensors.forward(flow)));
     return;
@@ -360,39 +362,63 @@ std::shared_ptr<const WorkloadData> data_of(const DataParallel&, const std::vect
   return std::make_shared<const WorkloadData>(std::move(data));
 }
 
+namespace {
+
+void add_part_of_train(const Tensors& tensors, const Action& line, std::uint32_t flow, Uses& uses) {
+  const Label& label = line.label;
+  const bool is_sharded = tensors.places > 0;
+  if (is_sharded && line.kind == Action::Kind::work && is_pass(label))
+    add_pass(tensors, label, one(tensors.gathered(label.number - 1U)), flow, uses);
+  else
+    add_work_or_message(tensors, line, flow, tensors.gradients(), tensors.parameters(), uses);
+}
+
+void add_call_of_train(const Tensors& tensors, const Action& line, std::uint32_t flow, Uses& uses) {
+  const Label& label = line.label;
+  const bool of_layer_alone = label.number > 0;
+  const bool gathers = line.call.operation == Operation::all_gather;
+  if (gathers && of_layer_alone && label.kind == Label::Kind::parameters) {
+    uses = {{of_layer(tensors.parameters(), label.number)},
+            {one(tensors.gathered(label.number - 1U))}};
+    return;
+  }
+  if (label.kind == Label::Kind::parameters && gathers)
+    uses.reads.push_back(tensors.parameters());
+  else if (label.kind == Label::Kind::parameters || label.kind == Label::Kind::bucket)
+    uses.reads.push_back(of_layer_alone ? gradients_of(tensors, label) : tensors.gradients());
+  else if (is_pass(label))
+    uses.reads.push_back(handed_on(tensors, label, flow));
+  uses.writes = uses.reads;
+}
+
+}  // namespace
+
 std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model) {
   const auto pieces = static_cast<std::uint32_t>(train.pp > 1 ? train.chunks : 1);
-  const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
-                        .flows = pieces * static_cast<std::uint32_t>(train.microbatches),
+  const auto layers = static_cast<std::uint32_t>(model.layers.size());
+  const auto microbatches = static_cast<std::uint32_t>(train.microbatches);
+  const bool is_sharded = train.zero == 3;
+  const Tensors tensors{.layers = layers,
+                        .flows = pieces * microbatches,
+                        .places = is_sharded ? layers : 0,
+                        .apart = train.scatters_each_pass() ? microbatches : 1,
                         .bare = bare_layers(model)};
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
   const bool has_context = train.cp > 1;
   data.uses = [tensors, pieces, has_context](Rank, const Action& line, Uses& uses) {
-    const Label& label = line.label;
     const bool is_call = line.kind == Action::Kind::collective;
     if (is_call && has_context && line.communicator == context_group) return;
-    const auto microbatch = static_cast<std::uint32_t>(std::max(1, label.microbatch) - 1);
-    const std::uint32_t flow = microbatch * pieces + (pieces > 1 ? line.place : 0);
-    if (line.kind != Action::Kind::collective) {
-      add_work_or_message(tensors, line, flow, tensors.gradients(), tensors.parameters(), uses);
-      return;
-    }
-    if (label.kind == Label::Kind::bucket)
-      uses.reads.push_back(label.number > 0 ? of_layer(tensors.gradients(), label.number)
-                                            : tensors.gradients());
-    else if (label.kind == Label::Kind::parameters)
-      uses.reads.push_back(tensors.parameters());
-    else if (is_pass(label))
-      uses.reads.push_back(handed_on(tensors, label, flow));
-    uses.writes = uses.reads;
+    const std::uint32_t flow = flow_of(line.label) * pieces + (pieces > 1 ? line.place : 0);
+    (is_call ? add_call_of_train : add_part_of_train)(tensors, line, flow, uses);
   };
   const int tp = train.tp, dp = train.dp;
-  data.initial = [tensors, tp, dp](Rank rank, std::uint32_t item) -> std::uint64_t {
+  data.initial = [=](Rank rank, std::uint32_t item) -> std::uint64_t {
     const auto place = static_cast<int>(rank.index());
-    if (item < tensors.layers)  // each rank of a tensor group has its part
-      return own(Rank(static_cast<std::size_t>(place % tp)), item);
+    // Each rank of a tensor group has its part, and perhaps each replica its part of that.
+    if (item < tensors.layers)
+      return own(Rank(static_cast<std::size_t>(place % (is_sharded ? tp * dp : tp))), item);
     const std::uint32_t flow = item - tensors.forward(0);
     const bool is_input = item >= tensors.forward(0) && flow < tensors.flows;
     const auto replica = static_cast<std::size_t>(place / tp % dp);
@@ -406,9 +432,12 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
         replicas.back().emplace_back(
             static_cast<std::size_t>(tensor + tp * (replica + dp * stage)));
     }
-  const auto mean = train.sharded_optimizer ? Claim::Kind::part_of_mean : Claim::Kind::mean;
-  data.claims = {{mean, tensors.gradients(), tensors.gradients().begin, replicas},
-                 {Claim::Kind::same, tensors.parameters(), 0, replicas}};
+  const auto mean = train.zero > 0 ? Claim::Kind::part_of_mean : Claim::Kind::mean;
+  for (std::uint32_t set = 0; set < tensors.apart; ++set) {
+    const std::uint32_t first = tensors.gradients().begin + set * layers;
+    data.claims.push_back({mean, {first, first + layers}, first, replicas});
+  }
+  if (!is_sharded) data.claims.push_back({Claim::Kind::same, tensors.parameters(), 0, replicas});
   return std::make_shared<const WorkloadData>(std::move(data));
 }
 

@@ -33,8 +33,9 @@ namespace collsim {
 inline constexpr std::uint32_t place_of_errors = 1;  // Action::place: gradients of outputs
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const DataParallel& scheme,
                                                           const std::vector<Rank>& ranks);
-// Action::place is the piece of the model on the stage.  Of those that share sequences each has its
-// own tokens; what they gather for them is left out.
+// Action::place is the piece of the model on the stage.  From zero 2 on, each microbatch has
+// gradients of its own; gathered parameters (3) have a place for each layer.  Of those that share
+// sequences each has its own tokens; what they gather for them is left out.
 enum TrainCommunicators : std::uint8_t { tensor_group, replicas, context_group };
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model);
 // Servers keep what each worker has sent.  An asynchronous one answers with what

@@ -12,14 +12,17 @@
 //             often as it is computed, and reduces and scatters their gradients
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
 //             the stages before still work; with overlap, those of each layer when they are there.
-//             With a sharded optimizer, each replica has a part of the mean, updates its part of
-//             the parameters, and all gather them
+//             With a sharded optimizer (zero 1), each replica has a part of the mean, updates its
+//             part of the parameters, and all gather them; the gradients may be scattered after
+//             every pass (2), and parameters kept in parts alone (3): then a layer is gathered for
+//             each pass, while the layer before it is computed
 //   host      launches what is computed, ahead of it; where it waits for messages, it is ahead by
 //             no more than a piece (only when launching has a time)
 //
 //   T = pipeline's time + what of the last all-reduces the idle time at its end does not hide
 //
-// M. Shoeybi et al.: Megatron-LM, 2019.  D. Narayanan et al., SC21.
+// M. Shoeybi et al.: Megatron-LM, 2019.  D. Narayanan et al., SC21.  W. Liang et al.: TorchTitan,
+// 2025 (zero 3 beside the others).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -136,7 +139,7 @@ Action of_part(const TrainPlan& plan, const PipelineWork& part, Action message) 
 // Gradients among the replicas.
 Call mean_of(const TrainPlan& plan, Bytes gradients) {
   const Train& train = plan.train;
-  const bool scatters = train.sharded_optimizer;
+  const bool scatters = train.zero > 0;
   const AlgorithmChoice& choice =
       scatters ? train.replicas.reduce_scatter : train.replicas.all_reduce;
   Call call = plan.call(scatters ? Operation::reduce_scatter : Operation::all_reduce, gradients,
@@ -153,22 +156,102 @@ Call whole_of(const TrainPlan& plan, Bytes parameters) {
   return call;
 }
 
-// Whether a part of a piece's work is the last that adds to its gradients.
-bool completes_gradients(const Train& train, const PipelineWork& part) {
+// Whether gradients leave after each layer of a part of a piece's work: when they are complete, or
+// those of its microbatch are.
+bool reduces_layers(const Train& train, const PipelineWork& part) {
+  if (train.dp == 1) return false;
   const PipelineWork::Kind last = train.schedule == PipelineSchedule::zb_h1
                                       ? PipelineWork::Kind::weights
                                       : PipelineWork::Kind::backward;
-  return part.kind == last && part.microbatch == train.microbatches - 1;
+  if (part.kind != last) return false;
+  return train.scatters_each_pass() || (train.overlap && part.microbatch == train.microbatches - 1);
 }
 
-// When compute has come here, on the gradients' stream; label.number: of a layer, 0: of all.
-void add_reduction(const TrainPlan& plan, Bytes bytes, const Label& label,
-                   std::vector<Action>& actions) {
-  if (bytes == 0) return;
+// What comes next on the replicas' stream, when compute has come here.
+void let_replicas_go_on(std::vector<Action>& actions) {
   actions.push_back(record(train_compute, gradients));
   actions.push_back(wait(gradients, train_compute));
-  actions.push_back(labelled(collective(gradients, replicas, mean_of(plan, bytes)), label));
 }
+
+// label.number: of a layer, 0: of all.
+Action reduction(const TrainPlan& plan, Bytes bytes, const Label& label) {
+  return labelled(collective(gradients, replicas, mean_of(plan, bytes)), label);
+}
+
+// The passes of a rank through its layers, one after the other, which gather parameters that are
+// kept in parts: those of two layers are whole at a time.
+class GatheredPasses {
+ public:
+  GatheredPasses(const TrainPlan& plan, int stage, const std::vector<PipelineWork>& order)
+      : plan_(plan), stage_(stage), order_(order) {
+    if (plan.train.zero < 3) part_ = order.size();
+    find_next();
+  }
+
+  // Before the first pass, as far as memory lets it.
+  [[nodiscard]] std::vector<Action> begin() {
+    std::vector<Action> actions;
+    gather(actions);
+    gather(actions);
+    return actions;
+  }
+  // Compute waits for the layer that it goes through next.
+  void before_pass(std::vector<Action>& actions) {
+    if (under_way_.empty()) return;
+    if (const std::int64_t gathered = under_way_.front(); gathered > 0)
+      actions.push_back(wait(train_compute, gradients, gathered));
+    under_way_.erase(under_way_.begin());
+  }
+  [[nodiscard]] bool has_next() const { return next_.gathers; }
+  // After a pass, when compute has told so, the layer after the next.
+  void gather(std::vector<Action>& actions) {
+    if (next_.piece == nullptr) return;
+    under_way_.push_back(next_.gathers ? ++gathered_ : 0);
+    if (next_.gathers) {
+      const Layer& layer = next_.piece->layers[next_.layer];
+      const Label label{Label::Kind::parameters, next_.piece->numbers[next_.layer], 0};
+      actions.push_back(
+          labelled(collective(gradients, replicas, whole_of(plan_, layer.gradients)), label));
+      actions.push_back(record(gradients, train_compute));
+    }
+    find_next();
+  }
+
+ private:
+  struct Pass {
+    const Piece* piece = nullptr;
+    std::size_t layer = 0;
+    bool gathers = false;
+  };
+
+  // A layer that is gone through twice in a row stays whole.
+  void find_next() {
+    const Pass before = next_;
+    next_ = {};
+    while (part_ < order_.size() && order_[part_].kind == PipelineWork::Kind::weights) ++part_;
+    if (part_ == order_.size()) return;
+    const PipelineWork& part = order_[part_];
+    const Piece& piece =
+        plan_.pieces[static_cast<std::size_t>(part.chunk * plan_.train.pp + stage_)];
+    const std::size_t count = piece.layers.size();
+    const std::size_t layer =
+        part.kind == PipelineWork::Kind::forward ? passed_ : count - 1 - passed_;
+    const bool stays = before.piece == &piece && before.layer == layer;
+    next_ = {&piece, layer, !stays && piece.layers[layer].gradients > 0};
+    if (++passed_ < count) return;
+    passed_ = 0;
+    ++part_;
+  }
+
+  const TrainPlan& plan_;
+  const int stage_;
+  const std::vector<PipelineWork>& order_;
+  std::size_t part_ = 0, passed_ = 0;  // where next_ was found
+  Pass next_;
+  std::int64_t gathered_ = 0;  // layers
+  // Of the next passes of compute, which of these it waits for; 0: none.
+  std::vector<std::int64_t> under_way_;
+};
 
 // Keys and values of whole sequences, or their gradients, among those that share them.
 Action of_keys(const TrainPlan& plan, const Layer& layer, Operation operation, const Label& label) {
@@ -180,24 +263,36 @@ Action of_keys(const TrainPlan& plan, const Layer& layer, Operation operation, c
   return labelled(collective(train_compute, context_group, call), label);
 }
 
+// After a pass of a layer: its gradients, and the parameters of one to come.
+void add_calls_of_replicas(const TrainPlan& plan, const Layer& layer, const Label& of_gradients,
+                           bool reduces, GatheredPasses* gathered, std::vector<Action>& actions) {
+  reduces = reduces && layer.gradients > 0;
+  const bool gathers = gathered != nullptr && gathered->has_next();
+  if (reduces || gathers) let_replicas_go_on(actions);
+  if (reduces) actions.push_back(reduction(plan, layer.gradients, of_gradients));
+  if (gathered != nullptr) gathered->gather(actions);
+}
+
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
-                                  const PipelineWork& part) {
+                                  const PipelineWork& part, GatheredPasses& gathered) {
   std::vector<Action> actions;
-  const bool reduces =
-      plan.train.dp > 1 && plan.train.overlap && completes_gradients(plan.train, part);
+  const bool reduces = reduces_layers(plan.train, part);
   actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // enough without cp
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
   const auto add = [&](std::size_t i) {
     const Layer& layer = piece.layers[i];
     const Label label = label_of(plan, part, piece.numbers[i]);
+    const Label of_gradients = plan.train.scatters_each_pass()
+                                   ? Label{Label::Kind::parameters, label.number, label.microbatch}
+                                   : Label{Label::Kind::bucket, label.number};
     const Time gradients_alone = layer.backward - layer.again;
     if (part.kind == PipelineWork::Kind::weights) {
       actions.push_back(
           labelled(work(train_compute, gradients_alone - half(gradients_alone)), label));
-      if (reduces)
-        add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
+      add_calls_of_replicas(plan, layer, of_gradients, reduces, nullptr, actions);
       return;
     }
+    gathered.before_pass(actions);
     const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
                       : in_two                                 ? layer.again + half(gradients_alone)
                                                                : layer.backward;
@@ -212,7 +307,7 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
       if (shares && !repeats && part.kind == PipelineWork::Kind::backward)
         actions.push_back(of_keys(plan, layer, Operation::reduce_scatter, label));
     }
-    if (reduces) add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
+    add_calls_of_replicas(plan, layer, of_gradients, reduces, &gathered, actions);
   };
   const std::size_t count = piece.layers.size();
   for (std::size_t i = 0; i < count; ++i)
@@ -238,8 +333,12 @@ bool is_shared(const TrainPlan& plan) {
   return plan.train.pp > 1 && plan.model.tied > 0;
 }
 
+// Of the part of the gradients that a replica has.
 Call sum_of_tied(const TrainPlan& plan) {
-  return plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.tied);
+  const int parts = plan.train.scatters_each_pass() ? plan.train.dp : 1;
+  Call call = plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.tied);
+  call.count = padded(call.count, parts) / parts;
+  return call;
 }
 
 Bytes gradients_of(const TrainPlan& plan, int stage) {
@@ -265,9 +364,12 @@ std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
   const Train& train = plan.train;
   const Bytes bytes = gradients_of(plan, stage);
   const bool among_replicas = train.dp > 1 && bytes > 0;
-  const bool shares = among_replicas && train.sharded_optimizer;
+  const bool shares = among_replicas && train.zero > 0;
   std::vector<Action> actions;
-  if (among_replicas && !train.overlap) add_reduction(plan, bytes, {Label::Kind::bucket}, actions);
+  if (among_replicas && !train.overlap && !train.scatters_each_pass()) {
+    let_replicas_go_on(actions);
+    actions.push_back(reduction(plan, bytes, {Label::Kind::bucket}));
+  }
   if (among_replicas) {
     actions.push_back(record(gradients, train_compute));
     actions.push_back(wait(train_compute, gradients));
@@ -276,9 +378,8 @@ std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
     actions.push_back(collective(train_compute, tied_group(train), sum_of_tied(plan)));
   const Time update(update_of(plan, stage).ps() / (shares ? train.dp : 1));
   actions.push_back(labelled(work(train_compute, update), {Label::Kind::optimizer}));
-  if (!shares) return actions;
-  actions.push_back(record(train_compute, gradients));
-  actions.push_back(wait(gradients, train_compute));
+  if (!shares || train.zero == 3) return actions;
+  let_replicas_go_on(actions);
   actions.push_back(
       labelled(collective(gradients, replicas, whole_of(plan, bytes)), {Label::Kind::parameters}));
   return actions;
@@ -293,6 +394,8 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
   const Rank after = plan->neighbour(me, 1);
   const std::vector<PipelineWork> order =
       pipeline_order(train.schedule, me.stage, train.pp, train.microbatches, train.chunks);
+  GatheredPasses gathered(*plan, me.stage, order);
+  for (const Action& action : gathered.begin()) co_yield action;
   for (const PipelineWork& part : order) {
     const int number = part.chunk * train.pp + me.stage;
     const Piece& piece = plan->pieces[static_cast<std::size_t>(number)];
@@ -317,7 +420,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
       co_yield wait(host, train_compute);
     }
     if (launch > Time{}) co_yield work(host, launch);
-    for (const Action& action : through_piece(*plan, piece, part)) co_yield action;
+    for (const Action& action : through_piece(*plan, piece, part, gathered)) co_yield action;
     if (launch > Time{}) {
       co_yield record(host, train_compute);
       co_yield wait(train_compute, host);
@@ -404,13 +507,18 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
       if (action.kind == Action::Kind::collective) of_tensor_groups.insert(action.call);
   for (int stage = 0; stage < train.pp && train.dp > 1; ++stage) {
     const Bytes bytes = gradients_of(plan, stage);
-    if (bytes > 0 && train.sharded_optimizer) of_replicas.insert(whole_of(plan, bytes));
-    if (bytes > 0 && !train.overlap) of_replicas.insert(mean_of(plan, bytes));
+    const bool whole_stage = bytes > 0 && train.zero < 3;
+    if (whole_stage && train.zero > 0) of_replicas.insert(whole_of(plan, bytes));
+    if (whole_stage && !train.overlap && !train.scatters_each_pass())
+      of_replicas.insert(mean_of(plan, bytes));
   }
+  const bool by_layer = train.dp > 1 && (train.overlap || train.scatters_each_pass());
   for (const Piece& piece : plan.pieces)
-    for (const Layer& layer : piece.layers)
-      if (train.dp > 1 && train.overlap && layer.gradients > 0)
-        of_replicas.insert(mean_of(plan, layer.gradients));
+    for (const Layer& layer : piece.layers) {
+      if (!by_layer || layer.gradients == 0) continue;
+      of_replicas.insert(mean_of(plan, layer.gradients));
+      if (train.zero == 3) of_replicas.insert(whole_of(plan, layer.gradients));
+    }
   const std::vector<TurnDigit> tensor = turns_of_members(of_tensor_groups, train.tp);
   std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
   if (tensor.empty() || replicas.empty()) return {};
@@ -438,14 +546,24 @@ std::vector<std::vector<Rank>> first_and_last_of(const Train& train) {
   return groups;
 }
 
-Workload make_workload(const Train& train, const Model& model) {
-  check_train(train);
+Workload make_workload(const Train& asked, const Model& model) {
+  check_train(asked);
+  Train train = asked;
+  if (train.dp == 1) train.zero = 0;  // nobody to share with
+  Model trained = model;
+  if (train.zero == 3)
+    for (Layer& layer : trained.layers) {
+      if (layer.gradients == 0) continue;
+      layer.forward += model.sharding;
+      layer.backward += model.sharding;
+    }
   const auto plan = std::make_shared<const TrainPlan>(
-      TrainPlan{train, model, pieces_of(model, train.pp * train.chunks, train.pp > 1)});
+      TrainPlan{train, trained, pieces_of(trained, train.pp * train.chunks, train.pp > 1)});
   const int ranks = train.tp * train.pp * train.dp;
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
-  parts.stream_names = {"compute", "from before", "from after", "gradients"};
+  parts.stream_names = {"compute", "from before", "from after",
+                        train.zero == 3 ? "replicas" : "gradients"};
   if (model.launch > Time{}) parts.stream_names.emplace_back("host");
   const int all_reduce = lanes_of(Operation::all_reduce, train.all_reduce);
   const int tensor = train.sequence_parallel
@@ -454,10 +572,9 @@ Workload make_workload(const Train& train, const Model& model) {
                          : all_reduce;
   const Train::OfReplicas& choices = train.replicas;
   const int of_replicas =
-      train.sharded_optimizer
-          ? std::max(lanes_of(Operation::reduce_scatter, choices.reduce_scatter),
-                     lanes_of(Operation::all_gather, choices.all_gather))
-          : lanes_of(Operation::all_reduce, choices.all_reduce);
+      train.zero > 0 ? std::max(lanes_of(Operation::reduce_scatter, choices.reduce_scatter),
+                                lanes_of(Operation::all_gather, choices.all_gather))
+                     : lanes_of(Operation::all_reduce, choices.all_reduce);
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
                          {"dp", strided_groups(ranks, train.dp, train.tp), of_replicas}};
   if (train.cp > 1)

@@ -86,10 +86,14 @@ struct Train {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1;  // interleaved: pieces of the model on every stage
   bool sequence_parallel = false;
-  // The distributed optimizer, ZeRO's first stage: gradients are reduced and scattered among
-  // replicas, each updates its part of the parameters, and they are gathered.
-  bool sharded_optimizer = false;
+  // ZeRO's stages.  1, the distributed optimizer: gradients are reduced and scattered among
+  // replicas, each updates its part of the parameters, and they are gathered.  2: the gradients of
+  // each microbatch are, as soon as a layer has them.  3: replicas keep parts of the parameters,
+  // too, and gather those of a layer for each pass.
+  int zero = 0;
   bool overlap = false;  // each layer's gradients leave as soon as the last microbatch has them
+
+  [[nodiscard]] bool scatters_each_pass() const { return zero >= 2; }
   AlgorithmChoice all_reduce = {.name = "ring"};  // in tensor groups, as the next two
   AlgorithmChoice all_gather = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};

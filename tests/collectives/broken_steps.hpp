@@ -220,6 +220,7 @@ inline std::vector<Workload> small_steps() {
       make_workload(ParameterServer{2}, model, 4),
       make_workload(Train{.tp = 2, .pp = 1, .dp = 2, .microbatches = 1}, model),
       make_workload(Train{.tp = 1, .pp = 3, .dp = 1, .microbatches = 3}, model),
+      make_workload(Train{.tp = 1, .pp = 2, .dp = 2, .microbatches = 2, .zero = 3}, model),
       make_workload(
           Train{.tp = 1, .pp = 3, .dp = 2, .microbatches = 3, .schedule = PipelineSchedule::zb_h1},
           model)};

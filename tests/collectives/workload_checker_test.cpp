@@ -48,10 +48,15 @@ WorkloadFault fault_of(const Workload& workload, Sends sends = Sends::post) {
   return report.fault.value_or(WorkloadFault{});
 }
 
-TEST(WorkloadChecker, GeneratorsAreRight) {
+Model four_layers() {
   Model model;
   for (int i = 0; i < 4; ++i)
     model.layers.push_back({"", microseconds(5), microseconds(9), 4096, 1024});
+  return model;
+}
+
+TEST(WorkloadChecker, GeneratorsAreRight) {
+  const Model model = four_layers();
   for (const Sends sends : {Sends::post, Sends::rendezvous}) {
     EXPECT_FALSE(check(make_workload(Ddp{}, model, 4), {sends}).fault);
     EXPECT_FALSE(check(make_workload(Fsdp{}, model, 4), {sends}).fault);
@@ -70,6 +75,26 @@ TEST(WorkloadChecker, GeneratorsAreRight) {
       check(make_workload(Train{.tp = 2, .pp = 2, .dp = 2, .microbatches = 4}, model));
   EXPECT_FALSE(report.fault);
   EXPECT_EQ(report.messages, 4U * 4 * 2);  // 4 replicas of a stage, 4 microbatches, both ways
+}
+
+TEST(WorkloadChecker, ReplicasMayShareWhatTheyKeep) {
+  const Model model = four_layers();
+  for (const int zero : {1, 2, 3})
+    for (const int dp : {1, 3})
+      for (const auto& [schedule, chunks] : {std::pair{PipelineSchedule::gpipe, 1},
+                                             {PipelineSchedule::one_f_one_b, 1},
+                                             {PipelineSchedule::interleaved, 2},
+                                             {PipelineSchedule::zb_h1, 1}}) {
+        const Train train{.tp = 2,
+                          .pp = 2,
+                          .dp = dp,
+                          .microbatches = 4,
+                          .schedule = schedule,
+                          .chunks = chunks,
+                          .zero = zero};
+        const WorkloadReport report = check(make_workload(train, model));
+        EXPECT_FALSE(report.fault) << "zero " << zero << ", dp " << dp;
+      }
 }
 
 TEST(WorkloadChecker, OneCollectiveAtATimeNeedsTheSameOrderOnAllRanks) {

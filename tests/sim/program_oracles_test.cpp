@@ -478,11 +478,11 @@ TEST(ProgramOracles, BySymmetryOfNodesTheSame) {
   expect_same_by_symmetry(make_workload(fsdp, model, 12), nodes);
   const Train::OfReplicas by_four{
       .all_reduce = ring_of(4), .all_gather = ring_of(4), .reduce_scatter = ring_of(4)};
-  for (const bool sharded : {false, true})
+  for (const int zero : {0, 1, 2, 3})
     expect_same_by_symmetry(make_workload(Train{.dp = 12,
                                                 .microbatches = 2,
-                                                .sharded_optimizer = sharded,
-                                                .overlap = sharded,
+                                                .zero = zero,
+                                                .overlap = zero == 1,
                                                 .replicas = by_four},
                                           model),
                             nodes);

@@ -481,8 +481,10 @@ SchemeReader::Maker SchemeReader::train() {
   train.microbatches = microbatches();
   read_schedule(train);
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
-  train.sharded_optimizer = reader_.integer("zero", 0, 1, 0) == 1;
-  train.overlap = reader_.boolean("overlap", train.overlap);
+  train.zero = static_cast<int>(reader_.integer("zero", 0, 3, 0));
+  if (applies("overlap", !train.scatters_each_pass(),
+              "is for \"zero\" 0 and 1: from 2 on, gradients leave layer by layer anyway"))
+    train.overlap = reader_.boolean("overlap", train.overlap);
   read_algorithms_of(train);
   return [this, train] { return step_of(train); };
 }

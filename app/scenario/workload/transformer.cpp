@@ -66,7 +66,8 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (train) layout.dp = degree(options, "dp", layout.dp);
   const std::int64_t replicas = std::int64_t{layout.dp} * layout.cp;
   layout.sharded_by = static_cast<int>(std::min<std::int64_t>(replicas, max_ranks));
-  if (layout.zero == 3) layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
+  if (layout.zero == 3 && !train)
+    layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
   return layout;
 }
 

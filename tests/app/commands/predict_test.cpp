@@ -251,8 +251,9 @@ TEST(Predict, SaysHowSureItIsOnAPreset) {
                   "95% within {:.0f}% ({:.0f}%)\n",
                   known.machines, known.tables, bytes_to_text(known.up_to), 100 * known.half,
                   100 * *known.unseen_half, 100 * known.most, 100 * *known.unseen_most));
-  expect_contains(said({"--nccl-algo", "Ring"}), "tables, in which NCCL chose freely; in brackets");
-  expect_contains(said({"--nccl-proto", "LL"}), "tables, in which NCCL chose freely; in brackets");
+  expect_contains(said({"--nccl-algo", "Ring"}),
+                  "tables, in which NCCL chose freely, so that none");
+  expect_contains(said({"--nccl-proto", "LL"}), "tables, in which NCCL chose freely, so that none");
   expect_contains(said({"--nodes", "2", "--network", "tcp"}),
                   "how sure: unknown, because no published table of such machines (TCP");
   EXPECT_EQ(said({"--algorithm", "ring"}), "") << "an algorithm of collsim has no protocols";

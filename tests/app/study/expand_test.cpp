@@ -101,6 +101,8 @@ TEST(Expand, SchemesOfManyKindsStayAsTheyAre) {
         R"("pipeline": {"microbatches": 8, "schedule": "interleaved"})",
         R"("pipeline": {"microbatches": 16, "schedule": "gpipe"})",
         R"("train": {"tp": 2, "pp": 2, "microbatches": 4, "schedule": "interleaved"})",
+        R"("train": {"pp": 2, "microbatches": 4, "zero": 2})",
+        R"("train": {"pp": 2, "microbatches": 4, "schedule": "interleaved", "zero": 3})",
         R"("parameter-server": {"asynchronous": true})", R"("parameter-server": {"servers": 2})",
         R"("data-parallel": {"inputs": "4kB", "outputs": "1kB"})"}) {
     SCOPED_TRACE(scheme);

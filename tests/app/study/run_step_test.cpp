@@ -359,6 +359,10 @@ TEST(RunStep, TrainSharesItsOptimizerAndOverlapsGradients) {
   EXPECT_EQ(step_of(R"(, "overlap": true)"), Time((4 + 2 + 4 * 6 + 4) * ms));
   EXPECT_EQ(step_of(R"(, "zero": 1)"), Time((12 + 12 + 1 + 12) * ms));
   EXPECT_EQ(step_of(R"(, "zero": 1, "overlap": true)"), Time((4 + 2 + 12 + 1 + 12) * ms));
+  EXPECT_EQ(step_of(R"(, "zero": 2)"), Time((4 + 2 + 12 + 1 + 12) * ms));
+  // All layers are gathered, which takes longer than computing them; after the last one's forward
+  // pass three are gathered again and four scattered.
+  EXPECT_EQ(step_of(R"(, "zero": 3)"), Time((4 * 3 + 1 + (3 + 4) * 3 + 1) * ms));
 }
 
 TEST(RunStep, ParameterServersUpdateWhatTheyKeep) {
