@@ -213,16 +213,16 @@ StepMemory memory_of(const TransformerReading& read, const TrainingDevice& devic
   const auto pieces = static_cast<std::int64_t>(layout.pp) * layout.chunks;
   memory.activation_bytes =
       activation_bytes(model, group, 1, 1) / static_cast<double>(std::max(model.layers, pieces));
-  const auto element = static_cast<double>(size_of(model.type));
-  memory.whole_bytes = static_cast<double>(parameters_of_layer(model)) * element;
+  const double of_parameter = static_cast<double>(size_of(model.type)) / layout.tp;
+  memory.whole_bytes = static_cast<double>(parameters_of_layer(model)) * of_parameter;
   memory.most_whole =
       std::min(static_cast<double>(layout.most_whole), 2 * static_cast<double>(model.layers));
   // With the first layer comes what is before it, with the last one what is behind it.
   const double beyond_layers =
       layout.most_whole == 0
           ? 0
-          : element * static_cast<double>(std::max(parameters_before_layers(model),
-                                                   parameters_after_layers(model)));
+          : of_parameter * static_cast<double>(std::max(parameters_before_layers(model),
+                                                        parameters_after_layers(model)));
   for (int stage = 0; stage < layout.pp; ++stage) {
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;

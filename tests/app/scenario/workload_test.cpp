@@ -345,6 +345,21 @@ TEST(ReadWorkload, ParametersAreKeptByTheRanksOfAShard) {
   EXPECT_NEAR(half - quarter, 4 * parameters, 1);
 }
 
+// Of a tensor group of 2, each rank of 2 replicas: whole are the gradients of two layers (2), or
+// parameters and gradients of four (3), and what comes with the first layer.
+TEST(ReadWorkload, WhatIsWholeIsATensorGroupsPart) {
+  const auto memory = [](const std::string& zero) {
+    const Loaded loaded =
+        load_workload(R"("train": {"tp": 2, "zero": )" + zero + "}, " + small_transformer);
+    return case_of(loaded).value().step->memory->most_bytes.front();
+  };
+  const double layer = (12 * 1024 + 13) * 1024, before = (51200 + 1024) * 1024.0;
+  const double own = (4 * layer + before) / 2;
+  EXPECT_NEAR(memory("0") - memory("1"), 6 * own, 1);
+  EXPECT_NEAR(memory("1") - memory("2"), own - 2 * layer - before, 1);
+  EXPECT_NEAR(memory("1") - memory("3"), 2 * own - 4 * layer - before, 1);
+}
+
 // A byte each for parameters and gradients, 12 for Adam's state, which is not in 8 bits.
 TEST(ReadWorkload, ATransformerIn8BitsKeepsAndSendsABytePerParameter) {
   const auto step = [](const std::string& type, const std::string& device) {
