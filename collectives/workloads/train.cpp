@@ -231,8 +231,8 @@ class GatheredPasses {
     while (part_ < order_.size() && order_[part_].kind == PipelineWork::Kind::weights) ++part_;
     if (part_ == order_.size()) return;
     const PipelineWork& part = order_[part_];
-    const Piece& piece =
-        plan_.pieces[static_cast<std::size_t>(part.chunk * plan_.train.pp + stage_)];
+    const int number = part.chunk * plan_.train.pp + stage_;
+    const Piece& piece = plan_.pieces[static_cast<std::size_t>(number)];
     const std::size_t count = piece.layers.size();
     const std::size_t layer =
         part.kind == PipelineWork::Kind::forward ? passed_ : count - 1 - passed_;
