@@ -2,10 +2,18 @@
 // The program collsim-mpi: commands of collsim that measure, on processes that mpirun, hydra or
 // srun started.  Process 0 is the program; the others carry out what it orders.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <functional>
+#include <future>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/commands/calibrate_network.hpp"
@@ -20,6 +28,83 @@ namespace {
 constexpr int most_ranks_per_process = 1024;
 
 MpiJob* job = nullptr;  // of this process
+
+// The thread of process 0 that measures: what runs inside MPI, or makes and checks data, cannot be
+// interrupted, but left behind.
+class MeasuringThread {
+ public:
+  MeasuringThread() : thread_([this] { serve(); }) {}
+  MeasuringThread(const MeasuringThread&) = delete;
+  MeasuringThread& operator=(const MeasuringThread&) = delete;
+  ~MeasuringThread() {
+    if (is_left_) return;
+    give({});
+    thread_.join();
+  }
+
+  // It still works at what nobody waits for; the program must end by MpiJob::leave().
+  [[nodiscard]] bool is_left() const { return is_left_; }
+
+  RunOutcome outcome_of(std::function<RunOutcome()> run, const std::atomic<bool>& stop) {
+    constexpr std::chrono::milliseconds between_looks{20}, patience{200};
+    Work work(std::move(run));
+    std::future<RunOutcome> outcome = work.get_future();
+    give(std::move(work));
+    while (outcome.wait_for(between_looks) != std::future_status::ready) {
+      if (!stop || outcome.wait_for(patience) == std::future_status::ready) continue;
+      is_left_ = true;
+      thread_.detach();
+      return NoMeasurement{NoMeasurement::Why::interrupted, "interrupted"};
+    }
+    return outcome.get();
+  }
+
+ private:
+  using Work = std::packaged_task<RunOutcome()>;
+
+  void give(Work work) {
+    const std::lock_guard lock(mutex_);
+    next_ = std::move(work);
+    has_next_ = true;
+    changed_.notify_one();
+  }
+  void serve() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return has_next_; });
+      has_next_ = false;
+      Work work = std::move(next_);
+      lock.unlock();
+      if (!work.valid()) return;
+      work();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Work next_;
+  bool has_next_ = false;
+  bool is_left_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
+// Never destroyed when its thread was left.
+std::unique_ptr<MeasuringThread> measuring;
+
+RunForReal interruptible(RunForReal run, const std::atomic<bool>& stop) {
+  if (!job->may_change_threads()) return run;
+  if (!measuring) measuring = std::make_unique<MeasuringThread>();
+  return [run = std::move(run), &stop](const RunCase& run_case, const RunOptions& options) {
+    return measuring->outcome_of([=] { return run(run_case, options); }, stop);
+  };
+}
+
+// Whatever happened, process 0 ends, and the others with it.
+int end_job(int exit_code) {
+  if (measuring && measuring->is_left()) MpiJob::leave(exit_code);
+  measuring.reset();
+  return job->end(exit_code);
+}
 
 MpiSettings::Waiting waiting_of(const std::string& word) {
   using Waiting = MpiSettings::Waiting;
@@ -39,7 +124,7 @@ Action declare_validate_over_mpi(Options& command) {
       {state->backends, state->backends.front().name,
        "what runs it: messages of MPI; or on a GPU for each process, its thread blocks or NCCL "
        "(default: mpi)",
-       true});
+       true, interruptible});
   command.integer("--ranks-per-process", state->settings.ranks_per_process,
                   "how many ranks a process may play where there are fewer processes than ranks "
                   "(default: 1)",
@@ -94,8 +179,8 @@ int run_all(int argument_count, char** arguments) {
   MpiJob of_this_process(argument_count, arguments, command_line);
   job = &of_this_process;
   // Of process 0, after an interrupt.
-  std::at_quick_exit([] { static_cast<void>(job->end(exit_interrupted)); });
-  return job->end(job->is_first() ? run_first(typed, command_line) : job->serve());
+  std::at_quick_exit([] { static_cast<void>(end_job(exit_interrupted)); });
+  return end_job(job->is_first() ? run_first(typed, command_line) : job->serve());
 }
 
 }  // namespace

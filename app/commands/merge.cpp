@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include "app/commands/results_writer.hpp"
@@ -64,27 +63,36 @@ std::vector<std::string> files_of(const std::vector<std::string>& arguments) {
   return files;
 }
 
-// Of a file whose own header cannot be read, from one of the same scenario.
-[[noreturn]] void refuse_unreadable(const PartFileError& error, const std::vector<Group>& groups) {
+// What to do about a file whose own header cannot be read, from those of the same scenario.
+std::string remedy(const PartFileError& error, const std::vector<Group>& groups) {
   const fs::path file = error.file();
+  std::error_code ignored;
+  if (file.extension() != part_file_suffix || !fs::exists(file, ignored)) return {};
   for (const Group& group : groups) {
     const PartHeader& header = group.front().header;
     if (const auto part = part_of_file_name(header.name, file.filename().string()))
-      throw UsageError(fmt::format("{}; run it again: {}", error.what(),
-                                   command_for(header, *part, folder_of(error.file()))));
+      return "; run it again: " + command_for(header, *part, folder_of(error.file()));
   }
-  throw UsageError(fmt::format("{}; remove it, and run that part again", error.what()));
+  return "; remove it, and run that part again";
+}
+
+[[noreturn]] void refuse(const std::vector<PartFileError>& unreadable,
+                         const std::vector<Group>& groups) {
+  std::string all;
+  for (const PartFileError& error : unreadable)
+    all += (all.empty() ? "" : "\n  ") + std::string(error.what()) + remedy(error, groups);
+  throw UsageError(all);
 }
 
 std::vector<Group> groups_of(const std::vector<std::string>& files) {
   std::vector<Group> groups;
-  std::optional<PartFileError> unreadable;
+  std::vector<PartFileError> unreadable;
   for (const std::string& file : files) {
     PartFile part{file, {}};
     try {
       part.header = read_part_header(file);
     } catch (const PartFileError& error) {
-      unreadable = error;
+      unreadable.push_back(error);
       continue;
     }
     const auto known = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
@@ -95,7 +103,7 @@ std::vector<Group> groups_of(const std::vector<std::string>& files) {
     else
       known->push_back(std::move(part));
   }
-  if (unreadable) refuse_unreadable(*unreadable, groups);
+  if (!unreadable.empty()) refuse(unreadable, groups);
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return a.front().header.place < b.front().header.place;
   });

@@ -132,7 +132,13 @@ class Run {
     return terminal_.interrupted || (!terminal_.out && outputs_.empty());
   }
 
-  void leave_out_the_rest() { lacks_rows_ = true; }
+  // After so many of the files.
+  void leave_out_the_rest(std::size_t taken) {
+    lacks_rows_ = true;
+    if (terminal_.interrupted && !terminal_.quiet)
+      terminal_.err << "interrupted: " << part_text(taken, options_.files.size(), "file")
+                    << " taken\n";
+  }
 
   int finish() {
     printer_.finish();
@@ -265,10 +271,10 @@ class Run {
 
 int run_files(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal) {
   Run run(options, hooks, terminal);
-  for (const std::string& file : options.files) {
-    run.take_file(file);
+  for (std::size_t i = 0; i < options.files.size(); ++i) {
+    run.take_file(options.files[i]);
     if (!run.should_stop()) continue;
-    if (&file != &options.files.back()) run.leave_out_the_rest();
+    if (i + 1 < options.files.size()) run.leave_out_the_rest(i + 1);
     break;
   }
   return run.finish();

@@ -140,10 +140,11 @@ class PartRun {
     if (!fs::exists(file)) return false;
     try {
       const PartHeader there = read_part_header(file);
-      if (!there.is_of_same_state(header) && !there.is_of_same_command(header))
+      const bool same_state = there.is_of_same_state(header);
+      if (!(same_state ? names_same_file(there, header) : there.is_of_same_command(header)))
         throw UsageError(
             fmt::format("{} is of {}; use another folder for {}", file, there.file, header.file));
-      if (!there.is_of_same_state(header)) {
+      if (!same_state) {
         tell("{} is of another state of {}, or another version of collsim: run again", file,
              header.file);
         return false;
@@ -155,6 +156,13 @@ class PartRun {
     }
     tell("{} is there: {}", name_of(header), file);
     return true;
+  }
+
+  // A scenario that was moved is the same; one that was copied is another.
+  [[nodiscard]] static bool names_same_file(const PartHeader& one, const PartHeader& other) {
+    std::error_code ignored;
+    return one.file == other.file || !fs::exists(one.file, ignored) ||
+           fs::equivalent(one.file, other.file, ignored);
   }
 
   // Parts of 8 and of 16 never become a whole; and an array of some tasks that are submitted again

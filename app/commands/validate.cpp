@@ -26,10 +26,12 @@ namespace {
 
 class Validation {
  public:
-  Validation(const ValidateOptions& options, std::span<const Backend> backends, Terminal& terminal)
+  Validation(const ValidateOptions& options, std::span<const Backend> backends, Terminal& terminal,
+             const BackendChoice::Interruptible& interruptible)
       : options_(options),
         backends_(backends),
         terminal_(terminal),
+        interruptible_(interruptible),
         max_error_(max_error_of(options.max_error)) {
     refuse_what_makes_no_sense();
   }
@@ -204,6 +206,8 @@ class Validation {
           fmt::format("this program was built without the backend {}", options.how.backend);
     else if (std::optional<std::string> why_not = found->unavailable())
       options.unavailable = std::move(*why_not);
+    else if (interruptible_)
+      options.run = interruptible_(found->run, terminal_.interrupted);
     else
       options.run = found->run;
   }
@@ -285,6 +289,7 @@ class Validation {
   const ValidateOptions& options_;
   std::span<const Backend> backends_;
   Terminal& terminal_;
+  const BackendChoice::Interruptible& interruptible_;
   std::optional<double> max_error_;
   std::optional<MeasuredFile> file_;
   std::size_t recorded_row_ = 0;
@@ -337,8 +342,8 @@ double part_of_option(const char* option, const std::string& text) {
 }
 
 int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
-                   Terminal& terminal) {
-  return Validation(options, backends, terminal).run();
+                   Terminal& terminal, const BackendChoice::Interruptible& interruptible) {
+  return Validation(options, backends, terminal, interruptible).run();
 }
 
 Action declare_validate(Options& command, const BackendChoice& choice) {
@@ -363,8 +368,8 @@ Action declare_validate(Options& command, const BackendChoice& choice) {
                 "also write the steps of one measured row as a timeline for Perfetto");
   command.value("--at", options->at, "PATH=VALUE",
                 "which row --trace records: chunks=16 (default: the first)");
-  return [options, backends = choice.backends](Terminal& terminal) {
-    return validate_files(*options, backends, terminal);
+  return [options, choice](Terminal& terminal) {
+    return validate_files(*options, choice.backends, terminal, choice.interruptible);
   };
 }
 

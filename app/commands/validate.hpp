@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +10,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/run.hpp"
+#include "app/study/measure_rows.hpp"
 #include "validate/backend.hpp"
 
 namespace collsim {
@@ -26,17 +29,21 @@ struct ValidateOptions {
 
 // Backends to choose from.  `unless_told`: the one that is used whatever the scenario names, if
 // --backend names no other.  `why`: what to choose by.  Between processes nothing is paced.
+// `interruptible`: the same run, which ends at once when the program is to end.
 struct BackendChoice {
   std::span<const Backend> backends;
   std::string unless_told;
   const char* why = nullptr;
   bool between_processes = false;
+  using Interruptible = std::function<RunForReal(RunForReal run, const std::atomic<bool>& stop)>;
+  Interruptible interruptible = {};
 };
 [[nodiscard]] Action declare_validate(Options& command, const BackendChoice& choice);
 
 // Predicts, runs for real on one of `backends` (or reads what ran before), compares; the exit code.
 [[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
-                                 Terminal& terminal);
+                                 Terminal& terminal,
+                                 const BackendChoice::Interruptible& interruptible = {});
 
 // "15%", "15" and "0.15" are the same: a bare number below 1 is a part.  Throws UsageError.
 [[nodiscard]] double part_of_option(const char* option, const std::string& text);

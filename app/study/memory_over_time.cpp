@@ -129,7 +129,8 @@ std::string out_of_memory(const TrainingStep& step) {
   if (memory.device == 0 || *needs_most <= device) return {};
   if (memory.kept_bytes.empty()) return "during the step";
   const auto stage = static_cast<std::size_t>(needs_most - memory.most_bytes.begin());
-  const double free = device - memory.kept_bytes[stage] - memory.most_whole * memory.whole_bytes;
+  const double free =
+      device - memory.kept_bytes[stage] - memory.most_whole[stage] * memory.whole_bytes;
   if (free < 0) return "whatever its layers keep";
   const std::size_t position =
       stage * static_cast<std::size_t>(step.workload.size()) / memory.kept_bytes.size();

@@ -313,15 +313,16 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::chrono::steady_clock::time_point next_progress_{};
 };
 
-void add_warning_of_interruption(Results& results) {
+void add_warning_of_interruption(bool expects, Results& results) {
   if (results.complete) return;
   results.warnings.insert(
       results.warnings.begin(),
       {"interrupted",
-       fmt::format("interrupted: {} {} {}; the expectations were not checked",
+       fmt::format("interrupted: {} {} {}{}",
                    part_text(results.rows.size(), results.points, "point"),
                    results.rows.size() == 1 || results.points == 1 ? "was" : "were",
-                   results.comparison ? "measured" : "simulated"),
+                   results.comparison ? "measured" : "simulated",
+                   expects ? "; the expectations were not checked" : ""),
        {}});
 }
 
@@ -379,7 +380,7 @@ Results finish_study(const Scenario& scenario, SimulatedPoints simulated,
   results.description = description_of(results, simulated.summary);
   for (Warning& warning : warnings_about(scenario, results, simulated.summary))
     results.warnings.push_back(std::move(warning));
-  add_warning_of_interruption(results);
+  add_warning_of_interruption(!scenario.expect.items().empty(), results);
   return results;
 }
 

@@ -333,7 +333,7 @@ bool is_shared(const TrainPlan& plan) {
   return plan.train.pp > 1 && plan.model.tied > 0;
 }
 
-// Of the part of the gradients that a replica has.
+// Of zero 2 and 3 of the part that a replica has; before, Megatron-LM adds up whole tables.
 Call sum_of_tied(const TrainPlan& plan) {
   const int parts = plan.train.scatters_each_pass() ? plan.train.dp : 1;
   Call call = plan.call(Operation::all_reduce, plan.model.tied, Reduction::sum, plan.train.tied);

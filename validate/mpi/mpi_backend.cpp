@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -356,16 +355,6 @@ RunOutcome run_over_mpi(const RunCase& run_case, const RunOptions& options) {
   return in_words(run_case, options, on_gpus, run);
 }
 
-// Launchers end all processes at once.  The others outlive process 0, which still shows what was
-// measured, and for which their end would be another failure.
-extern "C" void end_a_little_later(int) {
-  constexpr unsigned seconds = 2;
-  ::alarm(seconds);
-}
-extern "C" void end_now(int) {
-  ::_exit(128 + SIGTERM);
-}
-
 std::optional<std::string> always_there() {
   return std::nullopt;
 }
@@ -404,8 +393,7 @@ bool MpiJob::is_first() const {
 }
 
 int MpiJob::serve() {
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, end_a_little_later);
-  std::signal(SIGALRM, end_now);
+  Processes::outlive_the_first();
   try {
     return collsim::serve(*processes_, introduce(command_line_));
   } catch (const ProcessesLost& lost) {
@@ -437,6 +425,14 @@ std::vector<Backend> MpiJob::backends(const MpiSettings& settings) {
 
 std::vector<int> MpiJob::host_of_process() const {
   return crew_->host_of_process();
+}
+
+bool MpiJob::may_change_threads() const {
+  return processes_->may_change_threads();
+}
+
+void MpiJob::leave(int exit_code) {
+  Processes::leave(exit_code);
 }
 
 int MpiJob::end(int exit_code) {

@@ -54,6 +54,11 @@ class MpiJob {
   // stuck or died, it ends all of them at once and does not return.
   int end(int exit_code);
 
+  // Whether another thread of process 0 may run a Backend, when none else is inside MPI.
+  [[nodiscard]] bool may_change_threads() const;
+  // Process 0, while another of its threads still does: ends all without MPI.
+  [[noreturn]] static void leave(int exit_code);
+
  private:
   std::string command_line_, misfit_;
   std::unique_ptr<Processes> processes_;

@@ -58,6 +58,17 @@ double start_limit_s() {
   return limit >= 1 ? limit : to_start_s;
 }
 
+// Of a process that is to outlive process 0.  SIGALRM is the Watchdog's.
+timer_t time_left;
+extern "C" void end_a_little_later(int) {
+  itimerspec soon{};
+  soon.it_value.tv_sec = 2;
+  ::timer_settime(time_left, 0, &soon, nullptr);
+}
+extern "C" void end_now(int) {
+  ::_exit(128 + SIGTERM);
+}
+
 // For the handler of a signal, which may not make texts.
 char watchdog_message[256];
 
@@ -102,13 +113,25 @@ std::string host_clock_name() {
 
 Processes::Processes(int argument_count, char** arguments) {
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps end when they should
-  int level = 0;
   const Watchdog watchdog("waiting for all processes in MPI_Init", start_limit_s());
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_FUNNELED, &level);
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &thread_level_);
   MPI_Comm_rank(MPI_COMM_WORLD, &me_);
   MPI_Comm_size(MPI_COMM_WORLD, &count_);
   MPI_Comm_dup(MPI_COMM_WORLD, &notes_);
   MPI_Comm_dup(MPI_COMM_WORLD, &messages_);
+}
+
+bool Processes::may_change_threads() const {
+  return thread_level_ >= MPI_THREAD_SERIALIZED;
+}
+
+void Processes::outlive_the_first() {
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGRTMIN;
+  if (::timer_create(CLOCK_MONOTONIC, &event, &time_left) != 0) return;
+  std::signal(SIGRTMIN, end_now);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, end_a_little_later);
 }
 
 MPI_Comm Processes::first(int count) {
@@ -162,6 +185,11 @@ Note Processes::receive_note(int from, int what, std::size_t bytes, double limit
 void Processes::finish() const {
   const Watchdog watchdog("ending MPI", to_end_s);
   MPI_Finalize();
+}
+
+void Processes::leave(int exit_code) {
+  let_launcher_read();
+  std::_Exit(exit_code);
 }
 
 void Processes::abort(int exit_code) const {

@@ -44,7 +44,7 @@ class ProcessesLost : public std::runtime_error {
 };
 
 // The processes that mpirun, hydra or srun started, and notes between them.  One thread of each
-// calls MPI, and no wait is without a limit.
+// calls MPI at a time, and no wait is without a limit.
 class Processes {
  public:
   // MPI_Init, for which the others have ten minutes, or COLLSIM_MPI_START_S seconds.
@@ -71,6 +71,12 @@ class Processes {
   void set_idle(Idle idle) { idle_ = idle; }
   [[nodiscard]] Idle idle() const { return idle_; }
 
+  // Whether another thread may go on with MPI.
+  [[nodiscard]] bool may_change_threads() const;
+  // Launchers end all processes at once.  From now on SIGINT and SIGTERM end this one two seconds
+  // later: process 0 still shows what was measured, and another's end would be another failure.
+  static void outlive_the_first();
+
   // Once it is set, whoever waits throws a NoMeasurement that is `interrupted`, and this process
   // must end without another note.
   void heed(const std::atomic<bool>* interrupted) { interrupted_ = interrupted; }
@@ -79,11 +85,14 @@ class Processes {
   void finish() const;
   // This one gives up, and the others with it.  The launcher gets to read what it said before.
   [[noreturn]] void abort(int exit_code) const;
+  // The same where another thread may be inside MPI: the launcher ends the others.
+  [[noreturn]] static void leave(int exit_code);
 
  private:
   void wait(MPI_Request& request, int other, const char* what, double limit_s) const;
 
   int me_ = 0, count_ = 1;
+  int thread_level_ = 0;
   Idle idle_ = Idle::spin;
   const std::atomic<bool>* interrupted_ = nullptr;
   MPI_Comm notes_ = MPI_COMM_NULL, messages_ = MPI_COMM_NULL;

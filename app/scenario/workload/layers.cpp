@@ -150,10 +150,9 @@ std::optional<StepMemory> memory_of(const Model& model, const TrainingLayout& la
     return std::nullopt;
   Bytes largest = 0;
   for (const Layer& layer : model.layers) largest = std::max(largest, layer.gradients);
-  const double most_whole = std::min(static_cast<double>(layout.most_whole),
-                                     2 * static_cast<double>(model.layers.size()));
   StepMemory memory;
   const Bytes element = size_of(model.type);
+  const auto count = static_cast<std::int64_t>(model.layers.size());
   for (int stage = 0; stage < layout.pp; ++stage) {
     const double parameters =
         bytes_of_stage(model, &Layer::gradients, layout, stage) / static_cast<double>(element);
@@ -162,7 +161,7 @@ std::optional<StepMemory> memory_of(const Model& model, const TrainingLayout& la
     memory.most_bytes.push_back(
         parameters * bytes_per_parameter(layout.zero, layout.sharded_by, element) +
         held * bytes_of_stage(model, &Layer::activations, layout, stage) / layout.chunks +
-        most_whole * static_cast<double>(largest));
+        layout.most_whole_of(layers_of_stage(count, layout, stage)) * static_cast<double>(largest));
   }
   return memory;
 }

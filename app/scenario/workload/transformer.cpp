@@ -54,8 +54,6 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
     layout.chunks = degree(options, "chunks", 2);
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
   if (train) layout.zero = degree(options, "zero", 0);
-  if (layout.zero == 3) layout.most_whole = whole_layers_of(options);
-  if (layout.zero == 2) layout.most_whole = 2;
   layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
   layout.keeps_otherwise = scheme == "data-parallel" || scheme == "parameter-server" ||
                            degree(options, "devices_per_replica", 1) > 1;
@@ -66,6 +64,9 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (train) layout.dp = degree(options, "dp", layout.dp);
   const std::int64_t replicas = std::int64_t{layout.dp} * layout.cp;
   layout.sharded_by = static_cast<int>(std::min<std::int64_t>(replicas, max_ranks));
+  if (train && replicas == 1) layout.zero = 0;  // nobody to share with
+  if (layout.zero == 3) layout.most_whole = whole_layers_of(options);
+  if (layout.zero == 2) layout.most_whole = 2;
   if (layout.zero == 3 && !train)
     layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
   return layout;
@@ -177,11 +178,7 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   return work;
 }
 
-// Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
-// and after all layers.
-namespace {
-
-// Of all its pieces; the first pieces have one more where layers do not divide evenly.
+// The first pieces have one more where layers do not divide evenly.
 double layers_of_stage(std::int64_t layers, const TrainingLayout& layout, int stage) {
   const std::int64_t pieces = std::int64_t{layout.pp} * layout.chunks;
   if (layers < pieces) return static_cast<double>(layers) / layout.pp;
@@ -190,6 +187,10 @@ double layers_of_stage(std::int64_t layers, const TrainingLayout& layout, int st
     count += layers / pieces + (piece < layers % pieces ? 1 : 0);
   return static_cast<double>(count);
 }
+
+// Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
+// and after all layers.
+namespace {
 
 // A GPT's last stage has the table of words too, for its logits.
 double parameters_of_stage(const Transformer& model, const TrainingLayout& layout, int stage) {
@@ -215,8 +216,6 @@ StepMemory memory_of(const TransformerReading& read, const TrainingDevice& devic
       activation_bytes(model, group, 1, 1) / static_cast<double>(std::max(model.layers, pieces));
   const double of_parameter = static_cast<double>(size_of(model.type)) / layout.tp;
   memory.whole_bytes = static_cast<double>(parameters_of_layer(model)) * of_parameter;
-  memory.most_whole =
-      std::min(static_cast<double>(layout.most_whole), 2 * static_cast<double>(model.layers));
   // With the first layer comes what is before it, with the last one what is behind it.
   const double beyond_layers =
       layout.most_whole == 0
@@ -226,16 +225,17 @@ StepMemory memory_of(const TransformerReading& read, const TrainingDevice& devic
   for (int stage = 0; stage < layout.pp; ++stage) {
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
-    const double layers = layers_of_stage(model.layers, layout, stage) *
-                          static_cast<double>(std::max(model.layers, pieces)) /
+    const double of_stage = layers_of_stage(model.layers, layout, stage);
+    const double layers = of_stage * static_cast<double>(std::max(model.layers, pieces)) /
                           static_cast<double>(model.layers);
+    memory.most_whole.push_back(layout.most_whole_of(of_stage));
     memory.kept_bytes.push_back(
         parameters_of_stage(model, layout, stage) / layout.tp *
             bytes_per_parameter(layout.zero, layout.sharded_by, size_of(model.type)) +
         bytes_while_computing(model, group, stage + 1 == layout.pp) + beyond_layers);
     memory.most_bytes.push_back(memory.kept_bytes.back() +
                                 held * layers / layout.chunks * memory.activation_bytes +
-                                memory.most_whole * memory.whole_bytes);
+                                memory.most_whole.back() * memory.whole_bytes);
   }
   return memory;
 }

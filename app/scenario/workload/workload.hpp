@@ -34,8 +34,8 @@ struct StepMemory {
   // Of a transformer, by stage: what a rank keeps all the time (study/memory_over_time.hpp).
   std::vector<double> kept_bytes = {};
   double activation_bytes = 0;  // of a layer and a microbatch
-  double whole_bytes = 0;       // of a layer's parameters, or gradients, that FSDP has whole ...
-  double most_whole = 0;        // ... and how many of them it has at once
+  double whole_bytes = 0;       // of a layer's parameters, or gradients, that ZeRO has whole ...
+  std::vector<double> most_whole = {};  // ... and how many of them a stage has at once
 };
 
 // A step of training: what a scenario says in place of a collective.

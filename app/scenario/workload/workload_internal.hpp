@@ -68,6 +68,10 @@ struct TrainingLayout {
   // Layers whose parameters FSDP has whole at once (ZeRO 3), and those whose gradients it has: one
   // in its backward pass, the other being scattered.
   int most_whole = 0;
+  // The same of a stage with fewer layers.
+  [[nodiscard]] double most_whole_of(double layers) const {
+    return std::min(static_cast<double>(most_whole), (zero == 3 ? 2 : 1) * layers);
+  }
   bool keeps_otherwise = false;  // a replica is on several ranks, or servers have the parameters
   // What is usual where a scheme comes from: PyTorch fuses attention, Megatron-LM as published in
   // 2021 does not.
@@ -77,6 +81,9 @@ struct TrainingLayout {
 };
 [[nodiscard]] TrainingLayout layout_of(const std::string& scheme, const JsonValue* written,
                                        int ranks);
+
+// Of a model with so many, on all pieces of a stage.
+[[nodiscard]] double layers_of_stage(std::int64_t layers, const TrainingLayout& layout, int stage);
 
 // "transformer" of the model: layers, hidden, heads, seq, kv_heads, ffn, architecture, vocab, or a
 // name for all of these; micro_batch, global_batch, dtype, recompute, attention.
