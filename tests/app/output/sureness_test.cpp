@@ -111,7 +111,8 @@ TEST(Sureness, IsAboutWhatNcclChooses) {
   forced.forced = true;
   EXPECT_EQ(said({forced}).front(),
             "how sure: NVSwitch Hopper, fitted to 13 published tables, in which NCCL chose "
-            "freely; in brackets: owners left out of the fit");
+            "freely, so that none shows what it would not choose; in brackets: owners left out of "
+            "the fit");
 }
 
 }  // namespace
