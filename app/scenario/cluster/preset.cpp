@@ -11,6 +11,7 @@
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
 #include "topo/graph_nodes.hpp"
+#include "topo/routes.hpp"
 
 // A cluster of "preset": the preset's cluster with the names of its link types replaced by what
 // they stand for, read like any other.
@@ -289,6 +290,41 @@ std::string describe(const Preset& preset, std::int64_t nodes, const Machine& ma
                      overridden ? ", overridden" : "");
 }
 
+// Where the network adds what a rank sends to another.
+std::optional<NodeId> adding_switch(const Topology& topology, Router& router, Rank rank,
+                                    Rank other) {
+  for (const LinkId id : router.route(rank, other)) {
+    const Link& link = topology.link(id);
+    if (topology.leads_to_adding_network(link) &&
+        topology.kind(link.to) == NodeKind::network_switch)
+      return link.to;
+  }
+  return std::nullopt;
+}
+
+// Sums of several switches, which others add up, are not simulated: better said at once than where
+// a size is reached at which NCCL would have them added.
+void check_that_one_switch_adds(ObjectReader& cluster, const Topology& topology,
+                                std::size_t of_node) {
+  Router router(topology);
+  for (std::size_t first = 0; first < of_node; ++first)
+    for (std::size_t rank = first + of_node; rank < topology.rank_count(); rank += of_node) {
+      const auto one = adding_switch(topology, router, Rank(first), Rank(rank));
+      const auto other = adding_switch(topology, router, Rank(rank), Rank(first));
+      if (one == other || !one || !other) continue;
+      cluster.wrong("sharp", "not-simulated",
+                    fmt::format("the NICs of {} and {} are at {} and {}, and sums of several "
+                                "switches, which others add up, are not simulated",
+                                topology.name(topology.node_of(Rank(first))),
+                                topology.name(topology.node_of(Rank(rank))), topology.name(*one),
+                                topology.name(*other)),
+                    {},
+                    "leave \"sharp\" out, or join the NICs of a kind by one switch, as a network "
+                    "of one switch or rails do");
+      return;
+    }
+}
+
 }  // namespace
 
 std::optional<Machine> read_preset(ObjectReader& cluster) {
@@ -318,7 +354,10 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   machine->fitted = read_fitted(cluster);
   machine->model = *whole.find("model");
   machine->description = describe(*preset, nodes, *machine, network, types.overridden) + joined;
-  if (machine->topology.network_adds()) machine->description += ", SHARP";
+  if (machine->topology.network_adds()) {
+    check_that_one_switch_adds(cluster, machine->topology, static_cast<std::size_t>(preset->gpus));
+    machine->description += ", SHARP";
+  }
   return machine;
 }
 

@@ -375,6 +375,11 @@ TEST(Presets, SharpLetsTheNetworkAdd) {
   expect_text(mistake_of(R"({"preset": "p5", "nodes": 2, "sharp": true})"),
               "/cluster/sharp: SHARP is in switches of InfiniBand, and a network of kind efa has "
               "none |  | write \"network\": \"ib\", or leave \"sharp\" out");
+  const std::string leaves = R"({"preset": "dgx-h100", "nodes": 4, "sharp": true,
+                                 "inter": {"shape": "leaf-spine", "nodes_per_leaf": )";
+  expect_contains(mistake_of(leaves + R"(2, "spines": 2}})"),
+                  "are at leaf0 and leaf1, and sums of several switches");
+  EXPECT_TRUE(cluster_of(leaves + R"(4, "spines": 2}})").topology.network_adds());
 }
 
 TEST(Presets, OverrideChangesProtocols) {
