@@ -161,13 +161,8 @@ Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
 }  // namespace
 
 Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
-  FsdpPlan plan{fsdp, model, fsdp.shards > 0 && fsdp.shards < ranks};
+  FsdpPlan plan{fsdp, with_sharding(model), fsdp.shards > 0 && fsdp.shards < ranks};
   if (!plan.is_hybrid) plan.fsdp.shards = ranks;
-  for (Layer& layer : plan.model.layers) {
-    if (layer.gradients == 0) continue;
-    layer.forward += model.sharding;
-    layer.backward += model.sharding;
-  }
   const int shared_by = plan.fsdp.shards;
   if (ranks % shared_by != 0)
     throw_error(ErrorCode::invalid_argument, ranks, " ranks are no whole number of groups of ",

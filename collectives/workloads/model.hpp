@@ -26,8 +26,18 @@ struct Model {
   Time forward{};                       // of what is in no layer
   Time optimizer{};                     // of all parameters, on one rank
   Time launch{};                        // of a pass of a layer by the host, of Ddp, Fsdp and Train
-  Time sharding{};                      // which a pass of a layer takes longer with Fsdp
+  Time sharding{};                      // which a pass takes longer whose parameters are gathered
   ElementType type = ElementType::f32;  // of gradients and activations
 };
+
+// The same where the parameters of each layer are gathered for each pass.
+[[nodiscard]] inline Model with_sharding(Model model) {
+  for (Layer& layer : model.layers) {
+    if (layer.gradients == 0) continue;
+    layer.forward += model.sharding;
+    layer.backward += model.sharding;
+  }
+  return model;
+}
 
 }  // namespace collsim

@@ -550,13 +550,7 @@ Workload make_workload(const Train& asked, const Model& model) {
   check_train(asked);
   Train train = asked;
   if (train.dp == 1) train.zero = 0;  // nobody to share with
-  Model trained = model;
-  if (train.zero == 3)
-    for (Layer& layer : trained.layers) {
-      if (layer.gradients == 0) continue;
-      layer.forward += model.sharding;
-      layer.backward += model.sharding;
-    }
+  const Model trained = train.zero == 3 ? with_sharding(model) : model;
   const auto plan = std::make_shared<const TrainPlan>(
       TrainPlan{train, trained, pieces_of(trained, train.pp * train.chunks, train.pp > 1)});
   const int ranks = train.tp * train.pp * train.dp;
