@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """collsim validate and collsim calibrate with real threads: small sizes, no judgement of times."""
+import contextlib
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -40,6 +42,16 @@ class Interrupted(Test):
         self.assertEqual(program.returncode, 130, out + err)
         return out
 
+    @staticmethod
+    def wait_for_a_run(program):
+        """Until it has a child, which measures."""
+        for _ in range(3000):
+            for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+                with contextlib.suppress(OSError):
+                    if int(stat.read_text().rpartition(")")[2].split()[1]) == program.pid:
+                        return
+            time.sleep(0.01)
+
     def test_calibrate_writes_nothing(self):
         out = self.interrupted("calibrate", "--ranks", "2", "-o", "machine.json", after=0.5)
         self.assertEqual(out, "")
@@ -75,7 +87,7 @@ class Interrupted(Test):
             stderr=subprocess.PIPE,
             text=True,
         )
-        time.sleep(0.3 * common.SLOWER)
+        self.wait_for_a_run(program)
         program.send_signal(signal.SIGTERM)
         out, err = program.communicate(timeout=30 * common.SLOWER)
         self.assertEqual(program.returncode, 143, err)

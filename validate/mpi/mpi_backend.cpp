@@ -62,8 +62,7 @@ std::string too_few_text(int ranks, int needed) {
 std::string why_no_messages(const RunCase& run_case) {
   if (run_case.paced)
     return "messages of MPI cannot be paced: they use the network that there is; leave out "
-           "--paced, "
-           "give --native if the scenario says so, or use collsim validate --paced";
+           "--paced, give --native if the scenario says so, or use collsim validate --paced";
   if (run_case.protocol == Protocol::ll)
     return "MPI has one way of announcing messages: leave out --protocol ll";
   const int ranks = run_case.schedule().collective().size();
