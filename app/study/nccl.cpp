@@ -226,7 +226,8 @@ Case candidate(const Case& asked, const Way& way,
   AlgorithmChoice choice;
   choice.name = way.algorithm;
   choice.local_pass = way.algorithm == "ring";
-  if (several_nodes) choice.per_node = members;
+  // Sends and receives are the same wherever the peer is; so ranks go on standing for each other.
+  if (several_nodes && !point_to_point(way.protocol)) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
   // No rank of a chain can stand for others, so that more channels cost time to simulate.
   constexpr int most_channels = 32;

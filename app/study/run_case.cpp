@@ -262,7 +262,8 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
       place_of_best = way.place;
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
-      reasons += fmt::format("; {}: {}", way.one_case.choice.name, error.what());
+      const std::string reason = fmt::format("; {}: {}", way.one_case.choice.name, error.what());
+      if (!reasons.ends_with(reason)) reasons += reason;  // several protocols, one reason
     }
   }
   if (best) return std::move(*best);

@@ -587,5 +587,12 @@ TEST(Nccl, OneGpuStandsForItsNodeOnLargeMachinesAtAnySize) {
   EXPECT_NEAR(row.kernel.seconds() / all.kernel.seconds(), 1, 1e-4);
 }
 
+TEST(Nccl, SomeGpusStandForAllThatSendToEachOther) {
+  const CaseResult row = run_case(case_of(R"({"scenario": 1,
+      "cluster": {"preset": "dgx-h100", "nodes": 64},
+      "collective": {"op": "all-to-all", "size": "1MiB", "algorithm": "nccl"}})"));
+  EXPECT_EQ(row.engine, Engine::symmetry);
+}
+
 }  // namespace
 }  // namespace collsim::testing
