@@ -192,11 +192,7 @@ class KnobTurner {
         if (row_.chunks > 1)
           number("chunks", row_.chunks, row_.chunks / 2, &AlgorithmChoice::chunks);
       }
-      if (!choice.list)
-        number("channels", row_.channels, 2 * std::int64_t{row_.channels},
-               &AlgorithmChoice::channels);
-      if (row_.channels > 1)
-        number("channels", row_.channels, row_.channels / 2, &AlgorithmChoice::channels);
+      turn_channels();
     }
     if (choice.slots && *choice.slots <= std::numeric_limits<int>::max() / 2) {
       Case changed = one_case_;
@@ -306,6 +302,18 @@ class KnobTurner {
     changed.choose(choice);
     once(name, std::to_string(now), std::to_string(then),
          {{std::string("collective.") + name, then}}, changed);
+  }
+  void turn_channels() {
+    const auto turn = [this](std::int64_t then) {
+      number("channels", row_.channels, then, &AlgorithmChoice::channels);
+    };
+    if (!one_case_.choice.list) {
+      turn(2 * std::int64_t{row_.channels});
+      // As many as a node has ranks, so that each enters it at another one, through another NIC.
+      const int members = members_per_node(one_case_.cluster->topology, one_case_.collective.group);
+      if (members < row_.ranks && members > 2 * row_.channels) turn(members);
+    }
+    if (row_.channels > 1) turn(row_.channels / 2);
   }
   void size_of_chunks(Bytes then) {
     if (then < 1 || then == *one_case_.choice.chunk_size) return;
