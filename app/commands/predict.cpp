@@ -38,16 +38,24 @@ constexpr std::array measuring_flags = {
 // Those that need no more than a number of ranks.
 constexpr std::array<std::string_view, 5> shapes_of_ranks = {"chain", "ring", "fully-connected",
                                                              "switch", "hypercube"};
-// Others have dims, levels or nodes, which --set gives.
+// Others have dims, levels or nodes.
+struct SetShape {
+  std::string_view name, example;
+};
+constexpr std::array<SetShape, 7> shapes_sized_by_set = {
+    {{"torus", "--set 'cluster.dims=[8, 8]'"},
+     {"mesh", "--set 'cluster.dims=[8, 8]'"},
+     {"nodes", "--set cluster.nodes=4 --set cluster.gpus_per_node=8"},
+     {"fat-tree", "--set cluster.ports=8"},
+     {"leaf-spine", "--set cluster.leaves=4 --set cluster.ranks_per_leaf=16"},
+     {"rail", "--set cluster.nodes=4 --set cluster.gpus_per_node=8"},
+     {"dragonfly",
+      "--set cluster.groups=9 --set cluster.routers_per_group=4 --set "
+      "cluster.ranks_per_router=2"}}};
 std::vector<std::string> shapes() {
   std::vector<std::string> all(shapes_of_ranks.begin(), shapes_of_ranks.end());
-  for (const char* other :
-       {"torus", "mesh", "nodes", "fat-tree", "leaf-spine", "rail", "dragonfly"})
-    all.emplace_back(other);
+  for (const SetShape& other : shapes_sized_by_set) all.emplace_back(other.name);
   return all;
-}
-bool is_of_ranks(const std::string& shape) {
-  return std::find(shapes_of_ranks.begin(), shapes_of_ranks.end(), shape) != shapes_of_ranks.end();
 }
 
 struct PredictCommand : PredictOptions {
@@ -171,7 +179,14 @@ class ScenarioMaker {
     JsonValue cluster = JsonValue::object();
     put(cluster, "shape", "--shape", options_.shape);
     put(cluster, "ranks", options_.ranks_option(), options_.ranks());
-    if (!link.members().empty()) cluster.set("link", std::move(link));
+    if (link.members().empty()) return cluster;
+    const bool joins_nodes = options_.shape == "nodes";
+    if (joins_nodes || options_.shape == "rail")
+      cluster.set("intra", JsonValue::object({{"shape", "switch"}, {"link", link}}));
+    if (joins_nodes)
+      cluster.set("inter", JsonValue::object({{"link", std::move(link)}}));
+    else
+      cluster.set("link", std::move(link));
     return cluster;
   }
 
@@ -329,6 +344,17 @@ class ScenarioMaker {
   Sources& sources_;
 };
 
+void refuse_shape_without_size(const SetShape& shape, const PredictOptions& options) {
+  if (options.ranks())
+    throw UsageError(
+        fmt::format("-g: a {} is not sized by its ranks; size it by {}, and choose ranks by --set "
+                    "'collective.ranks=[0, 1]'",
+                    shape.name, shape.example));
+  const auto sizes = [](const std::string& change) { return change.starts_with("cluster"); };
+  if (std::ranges::none_of(options.run.set, sizes))
+    throw UsageError(fmt::format("--shape {} needs its size: {}", shape.name, shape.example));
+}
+
 void refuse_what_makes_no_sense(const PredictOptions& options) {
   if (!options.machine.empty() && (options.gpus || options.threads))
     throw UsageError(
@@ -342,14 +368,10 @@ void refuse_what_makes_no_sense(const PredictOptions& options) {
                     fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
   }
   if (!options.shape.empty()) {
-    if (!is_of_ranks(options.shape)) {
-      if (options.ranks())
-        throw UsageError(fmt::format(
-            "-g: a {} is not sized by its ranks; size it by --set, such as --set "
-            "'cluster.dims=[8, 8]' of a torus, and choose ranks by --set 'collective.ranks=[0, 1]'",
-            options.shape));
-      return;
-    }
+    const auto sized_by_set =
+        std::ranges::find(shapes_sized_by_set, options.shape, &SetShape::name);
+    if (sized_by_set != shapes_sized_by_set.end())
+      return refuse_shape_without_size(*sized_by_set, options);
     if (!options.ranks()) throw UsageError("--shape needs -g, the number of ranks");
     if (options.bandwidth.empty())
       throw UsageError("--shape needs the --bandwidth of its links, such as --bandwidth 25GB/s");

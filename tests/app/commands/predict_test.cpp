@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iomanip>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
@@ -265,6 +267,27 @@ TEST(Predict, SaysHowSureItIsOnAPreset) {
                   "how sure: InfiniBand, fitted to 6 published tables (5 of 2 nodes, 1 of 4); in ");
   expect_contains(said({"--set", "cluster.override.nvlink.bandwidth=100GB/s"}),
                   "how sure: unknown, because links are not those of the preset");
+}
+
+TEST(Predict, SaysHowAShapeIsSized) {
+  const auto on = [](const std::string& shape, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"predict", "all-reduce", "-b", "1M", "--shape", shape, "-q"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_collsim(words);
+  };
+  const std::vector<std::string> rate = {"--bandwidth", "50GB/s"};
+  for (const char* shape :
+       {"torus", "mesh", "nodes", "fat-tree", "leaf-spine", "rail", "dragonfly"}) {
+    const Ran unsized = on(shape, rate);
+    EXPECT_EQ(unsized.code, exit_usage) << shape;
+    std::istringstream words(unsized.err.substr(unsized.err.find(": --set ") + 2));
+    std::vector<std::string> as_told = rate;
+    for (std::string word; words >> std::quoted(word, '\'') && word != "see";)
+      as_told.push_back(word);
+    const Ran sized = on(shape, as_told);
+    EXPECT_EQ(sized.code, exit_fine) << shape << ": " << sized.err;
+  }
+  expect_contains(on("dragonfly", {"-g", "8"}).err, "size it by --set cluster.groups=9");
 }
 
 TEST(Predict, TakesTheMachineOfAFile) {
