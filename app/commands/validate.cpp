@@ -173,10 +173,10 @@ class Validation {
   MeasureOptions measure_options(const Scenario& scenario) {
     const Measure& wanted = scenario.measure;
     MeasureOptions options;
-    options.how.backend = backend_name(wanted);
+    options.how.paced = options_.paced || (wanted.paced && !options_.native);
+    options.how.backend = backend_name(scenario, options.how.paced);
     const std::string& protocol = options_.protocol.empty() ? wanted.protocol : options_.protocol;
     options.how.protocol = protocol == "ll" ? Protocol::ll : Protocol::simple;
-    options.how.paced = options_.paced || (wanted.paced && !options_.native);
     options.how.iterations = options_.iterations.value_or(wanted.iterations);
     options.how.warmup = options_.warmup.value_or(wanted.warmup);
     options.how.max_error = max_error_;
@@ -188,13 +188,22 @@ class Validation {
     return options;
   }
 
-  std::string backend_name(const Measure& wanted) {
+  std::string backend_name(const Scenario& scenario, bool paced) {
     if (!options_.backend.empty()) return options_.backend;
-    if (!wanted.backend.empty()) return wanted.backend;
-    if (!terminal_.quiet && !std::exchange(has_told_backend_, true))
-      terminal_.err << "measuring with the default backend, host: threads of this machine (choose "
-                       "with --backend)\n";
+    if (!scenario.measure.backend.empty()) return scenario.measure.backend;
+    if (!terminal_.quiet && !std::exchange(has_told_backend_, true)) tell_default(scenario, paced);
     return "host";
+  }
+
+  void tell_default(const Scenario& scenario, bool paced) {
+    terminal_.err << "measuring with the default backend, host: threads of this machine (choose "
+                     "with --backend)\n";
+    const JsonValue* const preset = value_at(scenario.resolved, "cluster.preset");
+    if (preset == nullptr || !preset->is_string() || paced) return;
+    terminal_.err << fmt::format(
+        "they are not the GPUs of {}: data are checked and times are not judged; on that machine "
+        "choose cuda or nccl, and --paced emulates its links here\n",
+        printable(preset->string()));
   }
 
   void choose_backend(MeasureOptions& options) const {

@@ -77,6 +77,15 @@ TEST_F(Validate, MeasuresEveryRow) {
               "--backend)\n");
 }
 
+TEST_F(Validate, SaysBeforeItRunsThatThreadsAreNoGpus) {
+  const std::string on_gpus = folder_.write("gpus.json", R"({"scenario": 1,
+      "cluster": {"preset": "dgx-h100"},
+      "collective": {"op": "all-reduce", "size": "1KiB", "algorithm": "ring"}})");
+  expect_contains(validate({on_gpus}).err, "they are not the GPUs of dgx-h100: data are checked");
+  const auto paced = [](ValidateOptions& options) { options.paced = true; };
+  EXPECT_EQ(validate({on_gpus}, paced).err.find("GPUs of"), std::string::npos);
+}
+
 TEST_F(Validate, TheScenarioSaysHowAndOptionsWin) {
   const std::string scenario = file(
       R"(, "measure": {"backend": "host", "paced": true, "protocol": "ll", "iters": 7, "warmup": 2,
