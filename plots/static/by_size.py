@@ -49,7 +49,10 @@ def by_size(frame, theme, results, metric="busbw"):
                       va="bottom", ha="center", fontsize=8.5, color=theme["mark"], xycoords=("data", "axes fraction"),
                       textcoords="offset points")
     style.label_ends(axes, ends)
+    if len(series) == 1:
+        name_algorithms(axes, theme, rows, value)
     name_measured(frame, theme, drawn, 0.13)
+    style.name_machine(axes, theme, results)
     style.title(frame, axes, finding(series, stretches), HEIGHT, left=0.13, right=style.room_for(label for label, _ in series),
                 above=0.24 if len(stretches) > 1 else 0.12)
 
@@ -123,6 +126,17 @@ def draw_fastest(axes, theme, series, stretches, crossings, value):
             line.append((after.start, points[after.names[0]][after.start]))
         x, y = zip(*line)
         axes.plot(x, y, color=theme["series"][number[name] % 8], linewidth=7, alpha=0.25, solid_capstyle="round", zorder=1)
+
+
+def name_algorithms(axes, theme, rows, value):
+    """Of one curve of the fastest: at the first dot of each."""
+    names = [row.get("algorithm") for row in rows]
+    if len(set(names)) == 1:
+        return
+    for before, name, row in zip([None, *names], names, rows):
+        if name and name != before:
+            axes.annotate(name, (row["size_bytes"], value(row)), xytext=(8, -5), textcoords="offset points",
+                          fontsize=8.5, color=theme["muted"], va="center")
 
 
 def draw_bounds(axes, theme, rows):

@@ -54,6 +54,7 @@ def chunk_curve(frame, theme, results, *parts, names=()):
     else:
         style.label_ends(axes, ends)
     name_measured(frame, theme, drawn, 0.11)
+    style.name_machine(axes, theme, results)
     style.title(frame, axes, finding(series), HEIGHT, left=0.11, right=style.room_for(label for label, _ in series))
 
 

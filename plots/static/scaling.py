@@ -33,6 +33,7 @@ def scaling(frame, theme, results):
         ends.append((group[-1]["time_s"], label, colour))
     style.label_ends(axes, ends)
     name_measured(frame, theme, drawn, 0.11)
+    style.name_machine(axes, theme, results)
     style.title(frame, axes, finding(series), HEIGHT, left=0.11, right=style.room_for(label for _, label, _ in ends))
 
 

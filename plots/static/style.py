@@ -289,6 +289,24 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
 
 
+def name_machine(axes, theme, results):
+    """Below the axes: what was run on the preset that all rows are of, and whether that is more than data sheets say."""
+    cluster = (results.get("scenario") or {}).get("cluster") or {}
+    preset = cluster.get("preset")
+    axes_of_sweep = results.get("axes") or ()
+    if not isinstance(preset, str) or any(axis in ("cluster", "cluster.preset") for axis in axes_of_sweep):
+        return
+    nodes = cluster.get("nodes", 1)
+    text = preset if nodes == 1 or "cluster.nodes" in axes_of_sweep else f"{preset} x {nodes}"
+    operations = {row.get("op") for row in results["rows"]}
+    if len(operations) == 1:
+        text = f"{operations.pop()} on {text}"
+    if any(row.get("calibrated") is False for row in results["rows"]):
+        text += ", not calibrated"
+    axes.annotate(text, (0, 0), xycoords="axes fraction", xytext=(0, -26), textcoords="offset points", va="center",
+                  fontsize=8.5, color=theme["muted"])
+
+
 def title_lines(text, most):
     """As even as can be in the fewest lines of at most so many letters."""
     text = re.sub(r"(?<=\d) (?=\S)", "\N{NO-BREAK SPACE}", text)  # a number stays with what it counts

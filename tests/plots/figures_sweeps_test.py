@@ -29,6 +29,26 @@ def results(name, *words):
     return json.loads(done.stdout)
 
 
+def texts(axes):
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+class Presets(unittest.TestCase):
+    """A picture says what it is of, and which algorithm was the fastest where."""
+
+    def test_the_fastest_of_all_algorithms_is_named_at_its_first_dot(self):
+        words = [PROGRAM, "predict", "all-reduce", "-b", "1K", "-e", "1M", "-f", "1024", "--preset", "dgx-h100", "--nodes", "2"]
+        done = subprocess.run([*words, "--algorithm", "auto", "--quiet", "--format", "json"], capture_output=True, text=True, check=True)
+        document = json.loads(done.stdout)
+        names = [row["algorithm"] for row in document["rows"]]
+        self.assertNotEqual(*names)
+        self.assertEqual(texts(figures.by_size(document).axes[0]), [*names, "all-reduce on dgx-h100 x 2, not calibrated"])
+        document["rows"][1]["algorithm"] = names[0]
+        self.assertEqual(texts(figures.by_size(document).axes[0]), ["all-reduce on dgx-h100 x 2, not calibrated"])
+        document["axes"] += ["cluster.preset"]
+        self.assertEqual(texts(figures.by_size(document).axes[0]), [])
+
+
 class Sweeps(unittest.TestCase):
     def sweep(self, *words):
         sweep = 'sweep={"cluster.ranks":[2,4,8],"collective.algorithm":["ring","one-shot"],"collective.size":["1KiB","1MiB","64MiB"]}'
