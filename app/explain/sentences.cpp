@@ -401,8 +401,12 @@ std::string bound_in_words(const Explanation& e) {
   }
   const std::string launch =
       b.launch > Time{} ? fmt::format(" (of which launch {})", to_text(b.launch)) : "";
-  return fmt::format("No schedule can be faster than {}{}, because {}. {}{}", to_text(e.row.bound),
-                     launch, why_bound(e), meaning_of(b), best_known_in_words(e));
+  // Under another protocol links have other rates and hops, and so another bound.
+  const std::string under =
+      e.row.protocol ? fmt::format(" under {}", to_string(*e.row.protocol)) : "";
+  return fmt::format("No schedule{} can be faster than {}{}, because {}. {}{}", under,
+                     to_text(e.row.bound), launch, why_bound(e), meaning_of(b),
+                     best_known_in_words(e));
 }
 
 }  // namespace collsim

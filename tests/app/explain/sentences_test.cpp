@@ -164,7 +164,9 @@ class Told {
   void bound() {
     if (e_.row.bound == Time{} || e_.bound.binding == BoundExplanation::Kind::none) return;
     EXPECT_LE(e_.row.bound, e_.row.time) << text_;
-    expect("No schedule can be faster than " + to_text(e_.row.bound));
+    const auto& protocol = e_.row.protocol;
+    const std::string under = protocol ? fmt::format(" under {}", to_string(*protocol)) : "";
+    expect("No schedule" + under + " can be faster than " + to_text(e_.row.bound));
     const double ratio = e_.row.time_s() / e_.row.bound.seconds();
     if (ratio < 1.005) return expect("within 0.5% of that");
     expect(ratio < 9.95 ? fmt::format("This run takes {:.2f} times that", ratio)
