@@ -23,23 +23,18 @@ const char* to_string(LinkProtocol protocol) {
   return "unknown";
 }
 
-namespace {
-
-constexpr double knee = 2048;
-
-// Send/recv passes the bytes to one peer through few channels, however many they are.
-Time flight_of(const ProtocolCost& cost, LinkProtocol protocol, Bytes bytes) {
-  if (protocol != LinkProtocol::p2p_ll && protocol != LinkProtocol::p2p_simple)
-    return cost.hop_of(bytes);
-  const double grown = 1 + cost.growth * static_cast<double>(bytes) / knee;
-  return rounded_picoseconds(static_cast<double>(cost.hop.ps()) * grown);
-}
-
-}  // namespace
-
-Time ProtocolCost::hop_of(Bytes bytes) const {
+Time ProtocolCost::flight_of(Bytes bytes, LinkProtocol protocol) const {
+  constexpr double few = 2 << 10, slice = 64 << 10;
   const auto n = static_cast<double>(bytes);
-  return rounded_picoseconds(static_cast<double>(hop.ps()) * (1 + growth * n / (n + knee)));
+  const double grown = [&] {
+    switch (protocol) {
+      case LinkProtocol::p2p_ll:
+      case LinkProtocol::p2p_simple: return n / few;
+      case LinkProtocol::simple: return n / (n + slice);
+      default: return n / (n + few);
+    }
+  }();
+  return rounded_picoseconds(static_cast<double>(hop.ps()) * (1 + growth * grown));
 }
 
 double ProtocolCost::rate_with(Bytes chunk) const {
@@ -74,7 +69,7 @@ Topology Topology::under(LinkProtocol protocol, Bytes bytes, bool by_network) co
     const double bandwidth =
         cost->rate_with(bytes) * static_cast<double>(link.bandwidth.bytes_per_second());
     link.bandwidth = Bandwidth(std::max<std::int64_t>(1, std::llround(bandwidth)));
-    link.latency = flight_of(*cost, protocol, bytes);
+    link.latency = cost->flight_of(bytes, protocol);
     link.startup = Time{};
     link.segments = 0;
   }

@@ -25,8 +25,11 @@ inline constexpr std::array all_protocols = {
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.
 struct ProtocolCost {
-  // Flight of a message; keeps no link busy.  That of n bytes is
-  // hop * (1 + growth * n / (n + 2 KiB)).
+  // Flight of a message; keeps no link busy.  That of n bytes is hop * (1 + growth * g):
+  //   LL, LL128        g = n / (n + 2 KiB): longer messages take more threads
+  //   Simple           g = n / (n + 64 KiB): longer ones fill the slices that are passed on whole
+  //   p2p-LL, -Simple  g = n / 2 KiB: send/recv passes the bytes to one peer through few channels,
+  //                    however many they are
   Time hop{};
   double growth = 0;
   // Bytes occupy the link for n / (rate * bandwidth), and those of a message in chunks of c bytes,
@@ -34,7 +37,7 @@ struct ProtocolCost {
   double rate = 1;
   Bytes per_chunk = 0;
 
-  [[nodiscard]] Time hop_of(Bytes bytes) const;
+  [[nodiscard]] Time flight_of(Bytes bytes, LinkProtocol protocol) const;
   [[nodiscard]] double rate_with(Bytes chunk) const;
   bool operator==(const ProtocolCost&) const = default;
 };

@@ -41,6 +41,8 @@ Belief belief_in_gpu(Quantity quantity, std::optional<LinkProtocol> protocol) {
 }
 
 Belief belief_in_network(Quantity quantity, LinkProtocol protocol) {
+  // Of Simple: what a whole slice takes more than a few bytes.
+  if (quantity == Quantity::growth) return {3, 0.5, 1};
   const bool hop = quantity == Quantity::hop;
   const double value = [&] {
     switch (protocol) {
@@ -52,9 +54,10 @@ Belief belief_in_network(Quantity quantity, LinkProtocol protocol) {
       default: return hop ? 14.4 * us : network_rate;
     }
   }();
-  // Simple sends next to nothing besides the data: any NIC carries most of what it could.
-  const bool rate_of_simple = !hop && protocol == LinkProtocol::simple;
-  return {value, 0.25, rate_of_simple ? narrow : of_all_networks};
+  // Simple sends next to nothing besides the data, so that any NIC carries most of what it could;
+  // and what its slices take is its growth.
+  if (protocol == LinkProtocol::simple) return {value, 0.25, hop ? 0.25 : narrow};
+  return {value, 0.25, of_all_networks};
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class Predict(Test):
     def test_takes_any_shape(self):
         flags = ["predict", "all-reduce", "-b", "1M", "--shape", "torus", "--bandwidth", "25GB/s"]
         self.assertIn("torus of 4 x 4", self.run_collsim(*flags, "--set", "cluster.dims=[4,4]").stdout)
-        self.assertIn('"dims" is missing', self.run_collsim(*flags, code=2).stderr)
+        self.assertIn("--shape torus needs its size: --set 'cluster.dims=[8, 8]'", self.run_collsim(*flags, code=2).stderr)
         self.assertIn("size it by --set", self.run_collsim(*flags, "-g", "16", code=2).stderr)
 
 

@@ -40,6 +40,13 @@ TEST(Protocols, HopsMayGrowWithTheMessage) {
   EXPECT_LE(hop(1 << 30), nanoseconds(1500));
 }
 
+TEST(Protocols, HopsGrowWithWhatAProtocolPassesOn) {
+  const ProtocolCost cost{.hop = nanoseconds(1000), .growth = 0.5};
+  EXPECT_EQ(cost.flight_of(64 << 10, LinkProtocol::simple), nanoseconds(1250));
+  EXPECT_LE(cost.flight_of(1 << 30, LinkProtocol::simple), nanoseconds(1500));
+  EXPECT_EQ(cost.flight_of(64 << 10, LinkProtocol::p2p_simple), nanoseconds(17'000));
+}
+
 TEST(Protocols, AreRefusedWhereALinkDoesNotCarryThem) {
   const Topology ring = make_ring(4, with_protocols());
   EXPECT_TRUE(ring.carries(LinkProtocol::ll));

@@ -24,6 +24,7 @@ struct MessageChain {
   double bytes = 0;
   double times = 0;
   double crossing = 0;  // the share that goes to another node
+  double channels = 1;  // of each message a part
   double shares = 1;    // of a link in a node, because so many channels cross it
   std::pair<Rank, Rank> inside, between;
 };
@@ -51,6 +52,7 @@ MessageChain chain_of(const Call& call, const std::vector<Rank>& group, const To
   MessageChain chain{.messages = chain_length(call, ranks),
                      .bytes = static_cast<double>(call.count * size_of(call.type))};
   if (call.operation != Operation::send_recv) chain.bytes /= ranks;
+  chain.channels = choice.channels;
   chain.bytes /= choice.channels;
   if (choice.orders.empty()) chain.shares = choice.channels;
   chain.inside = {group[0], group[1]};
@@ -140,10 +142,11 @@ LinkProtocol fastest_protocol(const std::vector<MessageChain>& chains, const Top
   return best;
 }
 
+// On all channels together, as hops of collectives by themselves are of.
 Bytes mean_message(const std::vector<MessageChain>& chains) {
   double bytes = 0, messages = 0;
   for (const MessageChain& chain : chains) {
-    bytes += chain.times * chain.messages * chain.bytes;
+    bytes += chain.times * chain.messages * chain.bytes * chain.channels;
     messages += chain.times * chain.messages;
   }
   return messages > 0 ? std::llround(bytes / messages) : long_message;
@@ -199,7 +202,7 @@ ProtocolWay way_between(const Topology& network, Rank from, Rank to, LinkProtoco
     const std::optional<ProtocolCost>& cost = cost_of(network.protocols_of(link), protocol);
     if (!cost) return {};
     const double rate = cost->rate * static_cast<double>(link.bandwidth.bytes_per_second());
-    way.flight += cost->hop_of(long_message).seconds();
+    way.flight += cost->flight_of(long_message, protocol).seconds();
     way.rate = way.rate > 0 ? std::min(way.rate, rate) : rate;
   }
   return way;

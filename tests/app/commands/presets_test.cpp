@@ -52,7 +52,7 @@ TEST(PresetsCommand, ShowsEveryNumberWithItsSource) {
   expect_contains(guessed, "\nbelieved, for want of tables, of tcp: LL.hop ");
   expect_lacks(guessed, "95% intervals of tcp");
   const std::string slow = run_collsim({"presets", "show", "p5"}).out;
-  expect_contains(slow, " .. 1.08 ms");
+  expect_contains(slow, " .. 1.12 ms");
   expect_lacks(slow, "e+0");
   expect_contains(text, "\nnetwork: ib; \"network\" may also be efa, roce, tcp\n");
 }

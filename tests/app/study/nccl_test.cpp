@@ -572,14 +572,14 @@ TEST(Nccl, RefusesWishesThatMeanNothing) {
 TEST(Nccl, OneGpuStandsForItsNodeOnLargeMachinesAtAnySize) {
   const Case asked = case_of(R"({"scenario": 1,
       "cluster": {"preset": "gb200-nvl72", "nodes": 4},
-      "collective": {"op": "all-reduce", "size": "256KiB", "algorithm": "nccl"}})");
+      "collective": {"op": "all-reduce", "size": "1MiB", "algorithm": "nccl"}})");
   const Chosen chosen = choose(asked, {});
   const CaseResult& row = chosen.row;
   EXPECT_EQ(row.engine, Engine::symmetry);
   const CaseResult all = run_case(chosen.one_case);
   EXPECT_EQ(all.engine, Engine::event);
   EXPECT_EQ(row.algorithm_text(), all.algorithm_text());
-  EXPECT_EQ(row.size, kibibytes(256));
+  EXPECT_EQ(row.size, kibibytes(1024));
   EXPECT_EQ(row.bound, all.bound);
   EXPECT_EQ(row.chunks, all.chunks);
   EXPECT_EQ(row.messages, all.messages);
