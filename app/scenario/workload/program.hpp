@@ -138,6 +138,13 @@ class ProgramWalk {
     const ProgramOp* loop = nullptr;  // the outermost that it is in
   };
 
+  // The rank's group of a communicator, and its position there.
+  struct Membership {
+    const std::vector<Rank>* group = nullptr;  // null: it is in none
+    int position = 0;
+  };
+  [[nodiscard]] Membership membership(std::size_t communicator);  // looked for once
+
   void carry_out(const ProgramOp& op);
   void count(const ProgramOp& op);
   void work(const ProgramOp& op);
@@ -165,6 +172,7 @@ class ProgramWalk {
   Diagnostics* mistakes_;
   std::vector<double> numbers_;
   std::vector<BufferShape> shapes_;
+  std::vector<Membership> memberships_;  // by communicator; null groups: not yet looked for
   std::size_t block_ = 0;
   std::vector<Frame> frames_;
   std::vector<ProgramStep> pending_;

@@ -21,22 +21,6 @@ std::int64_t piece_of(std::int64_t count, int pieces, int number) {
   return count / pieces + (number < count % pieces ? 1 : 0);
 }
 
-// The position of a rank in its group of a communicator.
-struct Membership {
-  const std::vector<Rank>* group = nullptr;  // null: it is in none
-  int position = 0;
-};
-
-Membership membership(const Communicator& communicator, int rank) {
-  const Rank me(static_cast<std::size_t>(rank));
-  for (const std::vector<Rank>& group : communicator.groups) {
-    const bool is_all = static_cast<std::size_t>(rank) < group.size() && group[me.index()] == me;
-    const auto found = is_all ? group.begin() + rank : std::find(group.begin(), group.end(), me);
-    if (found != group.end()) return {&group, static_cast<int>(found - group.begin())};
-  }
-  return {};
-}
-
 bool mentions(const std::vector<ProgramOp>& body, std::size_t variable) {
   return std::any_of(body.begin(), body.end(), [variable](const ProgramOp& op) {
     return op.number.names(variable) || mentions(op.body, variable);
@@ -54,7 +38,8 @@ ProgramWalk::ProgramWalk(const WrittenProgram& program, Rank rank, Diagnostics* 
       rank_(static_cast<int>(rank.index())),
       mistakes_(mistakes),
       numbers_(program.numbers),
-      shapes_(program.buffers.size()) {
+      shapes_(program.buffers.size()),
+      memberships_(program.communicators.size()) {
   numbers_[0] = rank_;
   numbers_[1] = program.ranks;
   for (std::size_t i = 0; i < program.data.size(); ++i)
@@ -313,9 +298,24 @@ std::optional<std::int64_t> ProgramWalk::count_of(const ProgramOp& op, int membe
   return std::nullopt;
 }
 
+ProgramWalk::Membership ProgramWalk::membership(std::size_t communicator) {
+  Membership& known = memberships_[communicator];
+  if (known.group != nullptr) return known;
+  const auto me = static_cast<std::size_t>(rank_);
+  for (const std::vector<Rank>& group : program_->communicators[communicator].groups) {
+    const bool is_all = me < group.size() && group[me] == Rank(me);
+    const auto found =
+        is_all ? group.begin() + rank_ : std::find(group.begin(), group.end(), Rank(me));
+    if (found == group.end()) continue;
+    known = {&group, static_cast<int>(found - group.begin())};
+    break;
+  }
+  return known;
+}
+
 void ProgramWalk::call(const ProgramOp& op, bool alone) {
   const Communicator& communicator = program_->communicators[op.communicator];
-  const auto [group, position] = membership(communicator, rank_);
+  const auto [group, position] = membership(op.communicator);
   if (group == nullptr)
     return fail(op, "not-a-member",
                 fmt::format("rank {} is not in the group {}", rank_, communicator.name),
