@@ -28,6 +28,19 @@ function deviceKind(name) {
   return /\b(cpu|host)/.test(name) ? "CPU" : "switch";
 }
 
+/** Where few channels leave NICs idle, which makes several nodes look slow; else empty.
+ *  @param {Case} one @param {Engine} engine */
+function idleNicsText({ setting, numbers, answer }, engine) {
+  const nodes = setting.ranks / gpusOfNode(engine, setting);
+  if (!setting.preset || nodes < 2 || !answer.steps || !answer.messages) return "";
+  const ports = linksIn(engine, numbers).map(({ from, to }, link) => ({ from, to, link })).filter(({ from, to }) => deviceKind(from) === "NIC" && to === "network");
+  const usedIn = new Map(ports.map(({ from }) => [from.split(".")[0], 0]));
+  for (const { from, link } of ports) if (answer.steps.linkMessages[link] > 0) usedIn.set(from.split(".")[0], usedIn.get(from.split(".")[0]) + 1);
+  const [used, nics] = [d3.max(usedIn.values()), ports.length / nodes];
+  if (used >= nics || setting.channels >= nics) return "";
+  return `Over ${setting.channels} channel${setting.channels === 1 ? "" : "s"} a node sends through ${used} of its ${nics} NICs; more channels use more of them.`;
+}
+
 /** @param {Steps} steps @param {number} count of links */
 function bytesOfLinks(steps, count) {
   const bytes = new Float64Array(count);

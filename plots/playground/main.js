@@ -181,7 +181,8 @@ class Playground {
   /** The notes about the setting, and the buttons. */
   say() {
     const { setting, refusal, refusalOfA } = this.said;
-    const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
+    const idleNics = refusal ? "" : idleNicsText(this.now, this.engine);
+    const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA, idleNics].filter(Boolean);
     showNotes(notes, refusal ? [] : this.now.answer.warnings);
     this.announce(refusal ?? [byId("time").textContent, boundText(this.now), byId("compared").textContent, ...notes].filter(Boolean).join(", "));
     showWhose(refusal !== null, this.now);
@@ -250,13 +251,13 @@ function errorClass({ preset, ranks, size, op }, engine) {
   const nodes = ranks > gpus ? "several nodes" : "one node";
   const parts = accuracy.split(";").map((part) => part.split(",").filter(Boolean).map((one) => one.split(" ")));
   const known = parts[ranks > gpus ? 1 : 0].map((range) => range.map(Number)).find(([upTo]) => upTo === 0 || size <= upTo);
-  const unknown = (missing) => ` predicts what NCCL takes, with its own protocols; how far it is off is unknown, because no published table of ${missing} of this machine was used.`;
+  const unknown = (missing) => `; how far it is off is unknown, because no published table of ${missing} of this machine was used.`;
   if (!known) return unknown(nodes);
   const measured = parts[ranks > gpus ? 3 : 2].find(([name]) => name === op);
   if (!measured) return unknown(`${op} on ${nodes}`);
   if (ranks > gpus * Number(measured[1])) return unknown(`${op} on more than ${measured[1]} nodes`);
   const [, half, most, tables] = known;
-  return ` predicts what NCCL takes, with its own protocols: on ${nodes} of this kind, at this size, half of the times within ${Math.round(half)}% and 95% within ${Math.round(most)}% of ${tables} published tables, to which it was fitted.`;
+  return `. That, not the time on this page, was held against measurements: on ${nodes} of this kind, at this size, half of the times within ${Math.round(half)}% and 95% within ${Math.round(most)}% of ${tables} published tables, to which it was fitted.`;
 }
 
 /** What the links stand on. @param {PageSetting} setting @param {Engine} engine */
@@ -264,8 +265,9 @@ function howSure(setting, engine) {
   const { preset } = setting;
   if (!preset) return ["How sure: exact for these ideal links, which no machine has; ", element("code", "", "collsim predict --preset"), " predicts machines, and says how far such predictions were off."];
   return [
-    "How sure: the bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
+    "How sure: the time on this page was not held against measurements: its bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
     element("code", "", `collsim predict --preset ${preset}`),
+    " predicts what NCCL takes, with NCCL's own schedules and protocols",
     errorClass(setting, engine),
   ];
 }
