@@ -164,17 +164,39 @@ function sceneWheels(svg, { width, height, at, size, story, colourOf, ranks, tre
   return painter;
 }
 
-/** Inside the wheels; outside where they are too small, and then only as many as there is room for. */
+/** Inside the wheels; outside where they are too small, and then only those that do not touch others. */
 function nameRanks(wheels, { at, size, tree, width, height }) {
   const inside = size >= leastNamedSize;
-  const every = inside || tree ? 1 : Math.ceil(20 / Math.max(1, leastDistance(at, wheels.length)));
-  wheels.forEach((wheel, rank) => {
-    if (rank % every) return;
+  const asides = wheels.map((_, rank) => {
     const [x, y] = at(rank);
     const away = Math.hypot(x - width / 2, y - height / 2) || 1;
-    const [dx, dy] = inside ? [0, 0] : tree ? [0, size + 9] : [((x - width / 2) / away) * (size + 10), ((y - height / 2) / away) * (size + 10)];
-    wheel.append("text").attr("text-anchor", "middle").attr("dy", "0.35em").attr("x", dx).attr("y", dy).text(rank);
+    return inside ? [0, 0] : tree ? [0, size + 9] : [((x - width / 2) / away) * (size + 10), ((y - height / 2) / away) * (size + 10)];
   });
+  const places = asides.map(([dx, dy], rank) => [at(rank)[0] + dx, at(rank)[1] + dy]);
+  const named = inside ? d3.range(wheels.length) : tree ? namesInTree(places) : namesAround(places);
+  for (const rank of named) wheels[rank].append("text").attr("text-anchor", "middle").attr("dy", "0.35em").attr("x", asides[rank][0]).attr("y", asides[rank][1]).text(rank);
+}
+
+/** Those for which there is room. @param {[number, number][]} places @returns {number[]} */
+function namesInTree(places) {
+  const named = [];
+  places.forEach((place, rank) => {
+    if (!named.some((other) => namesTouch(place, places[other], places.length))) named.push(rank);
+  });
+  return named;
+}
+
+/** Every second, every third, ...: as many as there is room for. @param {[number, number][]} places @returns {number[]} */
+function namesAround(places) {
+  for (let every = 1; ; ++every) {
+    const named = d3.range(0, places.length, every);
+    if (named.every((rank, i) => i === 0 || !named.slice(0, i).some((other) => namesTouch(places[rank], places[other], places.length)))) return named;
+  }
+}
+
+/** Names are centred; a gap tells them apart. */
+function namesTouch(one, other, ranks) {
+  return Math.abs(one[1] - other[1]) < 13 && Math.abs(one[0] - other[0]) < textWidth(String(ranks - 1)) + 4;
 }
 
 /** @param {{members: Had[], place: RingPlaces, inner: number, outer: number}} ring */

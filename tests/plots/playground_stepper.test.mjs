@@ -149,6 +149,20 @@ test("halves are named by who has whole sums first, and only where each rank end
   }
 });
 
+test("names of ranks do not touch, in trees and circles", async () => {
+  for (const width of [360, 1000])
+    for (const algorithm of ["all-reduce&algorithm=master", "broadcast&algorithm=binomial", "all-reduce&algorithm=ring"]) {
+      const page = await open(`op=${algorithm}&shape=switch&ranks=64&chunks=1`, { viewport: { width, height: 4000 } });
+      const names = await page.locator("#stepper .rank-wheel text").evaluateAll((all) => all.map((one) => ({ name: one.textContent, ...one.getBoundingClientRect().toJSON() })));
+      assert.ok(names.length >= 16 && names.length <= 64, `${width}, ${algorithm}: ${names.length} names`);
+      names.forEach((one, i) => names.slice(0, i).forEach((other) => {
+        const apart = one.left >= other.right || other.left >= one.right || one.top + 2 >= other.bottom || other.top + 2 >= one.bottom;
+        assert.ok(apart, `${width}, ${algorithm}: ${one.name} touches ${other.name}`);
+      }));
+      await close(page);
+    }
+});
+
 test("the space-time diagram and the moving picture show the same moment, and both can move it", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1");
   const line = page.locator("#space-time .playhead");
