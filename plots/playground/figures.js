@@ -235,6 +235,7 @@ function stepperFigure(parent, page) {
     hint: stepperHint,
     draw: (host, width) => {
       const one = shown();
+      if (!one) return; // not simulated yet
       if (!hasStepper(one)) {
         host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
         return;
@@ -285,7 +286,7 @@ function breakdownFigure(parent, page) {
     draw: (host, width) => {
       const rows = rowsOf();
       if (rows.length) drawBreakdown(host, width, rows, breakdownTitle(rows.at(-1).shares));
-      else host.append(element("p", "muted", "Too many steps: use fewer chunks or ranks."));
+      else if (page.now) host.append(element("p", "muted", "Too many steps: use fewer chunks or ranks."));
     },
     table: { columns, rows: [] },
   });

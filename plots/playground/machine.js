@@ -75,13 +75,15 @@ function machineFigure(parent, page) {
     { head: "bytes", cell: (link) => bytesText(link.bytes) },
     { head: "messages", cell: (link) => countText(link.messages) },
   ];
-  let machine = null;
+  /** null: it has too many steps; undefined: not known yet. */
+  let machine;
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "machine",
     title: "The machine",
     folded: true,
     text: "Circles are ranks, boxes other devices. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
     draw: (host, width) => {
+      if (machine === undefined) return;
       if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
       const mark = drawMachine(host, width, machine, machine.links, machineTitle(machine.links));
       const { steps } = page.now.answer;

@@ -137,7 +137,7 @@ function streamsFigure(parent, page) {
     draw: (host, width) => {
       const picture = page.answer?.picture;
       if (picture) drawStep(host, width, picture, trainingText(page.drawn));
-      else host.append(element("p", "muted", "Too many steps for this picture: use fewer layers, buckets or ranks."));
+      else if (page.answer) host.append(element("p", "muted", "Too many steps for this picture: use fewer layers, buckets or ranks."));
     },
     table: { columns, rows: [] },
   });

@@ -25,6 +25,16 @@ test("what is not on the screen is not drawn until it is", async () => {
   await close(page);
 });
 
+test("what is not drawn yet does not say that it cannot be drawn", async () => {
+  const page = await open("", { viewport: { width: 1366, height: 600 } });
+  for (const figure of ["stepper", "machine", "breakdown", "size-curve", "rank-curve"])
+    assert.equal(await page.locator(`#${figure} .drawing`).textContent(), "", figure);
+  await close(page);
+  const long = await open("op=all-to-all&algorithm=direct&shape=fully-connected&ranks=32&chunks=512");
+  for (const figure of ["stepper", "machine", "breakdown"]) assert.match(await long.locator(`#${figure} .drawing`).textContent(), /^Too many steps/, figure);
+  await close(long);
+});
+
 test("cause and effect are on one screen, and sliders are long enough, at every width", async () => {
   for (const [width, height] of [[1366, 768], [1000, 768], [412, 800], [360, 740], [320, 640]]) {
     const page = await open("", { viewport: { width, height } });
