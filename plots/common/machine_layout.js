@@ -43,7 +43,7 @@ function grid(nodes, [rows, columns]) {
 /** Ranks at the bottom; devices farther from them above, each over those it is joined to. */
 function layers(nodes, links) {
   const near = neighbours(nodes, links);
-  const layer = distances(nodes, near);
+  const layer = lifted(nodes, near, distances(nodes, near));
   const spots = nodes.map(() => ({ x: 0, y: 0 }));
   const top = d3.max(layer);
   const place = new Map();
@@ -85,6 +85,22 @@ function distances(nodes, near) {
   }
   const farthest = d3.max(layer.filter(Number.isFinite));
   return layer.map((level) => (Number.isFinite(level) ? level : farthest + 1));
+}
+
+/** A switch of the top layer that joins all that another one joins, and more, is above it: the network between nodes.
+ *  @param {Device[]} nodes @param {Set<number>[]} near @param {number[]} layer */
+function lifted(nodes, near, layer) {
+  const top = d3.max(layer);
+  const switches = d3.range(nodes.length).filter((i) => layer[i] === top && nodes[i].kind === "switch");
+  const joinsMore = (one, other) => near[other].size < near[one].size && [...near[other]].every((i) => near[one].has(i));
+  return layer.map((level, i) => (switches.includes(i) && switches.some((other) => joinsMore(i, other)) ? level + 1 : level));
+}
+
+/** Shape nodes counts its switches through, the last of which is the network between nodes; "" where that has a name.
+ *  @param {string} shape @param {string[]} names of devices */
+function switchBetweenNodes(shape, names) {
+  const others = new Set(names.filter((name) => !/^gpu\d+$/.test(name)));
+  return shape === "nodes" && others.size && [...others].every((name) => /^switch\d+$/.test(name)) ? `switch${others.size - 1}` : "";
 }
 
 function meanPlace(near, place) {

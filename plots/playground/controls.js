@@ -245,16 +245,16 @@ function selectControl(control, engine, onChange) {
     const choices = control.choices ?? choicesFor(control.key, engine, setting);
     if (choices.join("\n") !== known) {
       known = choices.join("\n");
-      select.replaceChildren(...choices.map((value) => new Option(choiceText(control.key, value), value)));
+      select.replaceChildren(...choices.map((value) => new Option(choiceText(control.key, value, setting), value)));
     }
     select.value = String(setting[control.key]);
   };
   return { row, note, show };
 }
 
-function choiceText(key, value) {
+function choiceText(key, value, setting) {
   if (key in noneValues && value === String(noneValues[key])) return "none";
-  return key === "late_rank" || key === "root" ? `rank ${value}` : key === "slow_link" ? linkInWords(value) : value;
+  return key === "late_rank" || key === "root" ? `rank ${value}` : key === "slow_link" ? linkInWords(value, setting) : value;
 }
 
 /** A fully connected network has thousands of links: those of the first ranks do. */

@@ -6,7 +6,8 @@ function machineOf({ setting, numbers, answer }, engine) {
   const all = linksIn(engine, numbers);
   const gpus = d3.range(setting.ranks).map((rank) => `gpu${rank}`);
   const names = [...gpus, ...new Set(all.flatMap(({ from, to }) => [from, to]).filter((name) => !name.startsWith("gpu")))];
-  const nodes = names.map((name, i) => ({ name, kind: i < gpus.length ? "gpu" : deviceKind(name), rank: i < gpus.length ? i : null }));
+  const network = networkSwitch(setting);
+  const nodes = names.map((name, i) => ({ name: name === network ? "network" : name, kind: i < gpus.length ? "gpu" : deviceKind(name), rank: i < gpus.length ? i : null }));
   const place = new Map(names.map((name, i) => [name, i]));
   const time = Number(answer.timePs);
   const bytes = bytesOfLinks(answer.steps, all.length);

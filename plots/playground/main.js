@@ -304,7 +304,7 @@ function drawFormula({ setting, numbers, answer }) {
   if (answer.formulaWithValues) typeset("= ", answer.formulaWithValues);
   for (const definition of answer.formulaDefinitions) line("formula definition", definition);
   if (!setting.preset && setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
-  if (setting.slow_link) line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(numbers.slowBandwidth)}`);
+  if (setting.slow_link) line("formula definition", `on the slow link, ${linkInWords(setting.slow_link, setting)}: n/B = n/${rateText(numbers.slowBandwidth)}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);
   line("muted reference", answer.reference);
 }

@@ -205,10 +205,20 @@ function slowBandwidth(setting, link) {
 
 /** Of a link that is not slow. @param {PageSetting} setting @param {NamedLink} link */
 function usualBandwidth(setting, { from, to, bytesPerSecond }) {
-  const { preset, shape, ranks, gpus_per_node: gpus } = setting;
-  if (preset) return bytesPerSecond;
-  // Switches are those of the nodes in order, then the one that joins them.
-  return shape === "nodes" && [from, to].includes(`switch${ranks / gpus}`) ? setting.network_bandwidth : setting.bandwidth;
+  if (setting.preset) return bytesPerSecond;
+  return [from, to].includes(networkSwitch(setting)) ? setting.network_bandwidth : setting.bandwidth;
+}
+
+/** Switches are those of the nodes in order, then the one that joins them, which people know as the network.
+ *  @param {PageSetting} setting */
+function networkSwitch({ preset, shape, ranks, gpus_per_node: gpus }) {
+  return !preset && shape === "nodes" ? `switch${ranks / gpus}` : "";
+}
+
+/** "gpu2 → gpu3"; one kind of device has a dash in its name. @param {string} link @param {PageSetting} setting */
+function linkInWords(link, setting) {
+  const words = link.replace(/^((?:.*\.)?host-memory|[^-]*)-/, "$1 → ").split(" ");
+  return words.map((word) => (word === networkSwitch(setting) ? "network" : word)).join(" ");
 }
 
 /** @typedef {{name: string, text: string, from: string, to: string, bytesPerSecond: number}} NamedLink   its rate: of a preset's alone */
@@ -218,8 +228,10 @@ let knownLinks = { key: "", links: [] };
 function linksIn(engine, numbers) {
   const key = `${numbers.preset} ${numbers.shape} ${numbers.ranks} ${numbers.gpusPerNode}`;
   if (knownLinks.key !== key) {
-    const named = ({ from, to, bytesPerSecond }) => ({ name: `${from}-${to}`, text: `${from}→${to}`.replaceAll("gpu", ""), from, to, bytesPerSecond });
-    knownLinks = { key, links: engine.links(numbers).map(named) };
+    const found = engine.links(numbers);
+    const network = switchBetweenNodes(numbers.preset < 0 ? engine.shapes[numbers.shape] : "", found.flatMap(({ from, to }) => [from, to]));
+    const word = (device) => (device === network ? "network" : device.replaceAll("gpu", ""));
+    knownLinks = { key, links: found.map((link) => ({ ...link, name: `${link.from}-${link.to}`, text: `${word(link.from)}→${word(link.to)}` })) };
   }
   return knownLinks.links;
 }

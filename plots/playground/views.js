@@ -51,18 +51,13 @@ function presetText(engine, setting) {
   return nodes > 1 ? `${nodes} ${setting.preset}` : setting.preset;
 }
 
-/** "gpu2 → gpu3"; one kind of device has a dash in its name. @param {string} link */
-function linkInWords(link) {
-  return link.replace(/^((?:.*\.)?host-memory|[^-]*)-/, "$1 → ");
-}
-
 /** What goes wrong. @param {PageSetting} setting */
 function wrongText(setting) {
   const { sharing, gamma, slow_link: link, slow_factor: factor, late_rank: rank, late, slots } = setting;
   const parts = [];
   if (sharing === "fair") parts.push("messages share links");
   if (gamma > 0 && matters("gamma", setting)) parts.push(`ranks add ${rateText(gamma)}`);
-  if (link && factor !== 1) parts.push(`link ${linkInWords(link)} is ${countText(factor)} times slower`);
+  if (link && factor !== 1) parts.push(`link ${linkInWords(link, setting)} is ${countText(factor)} times slower`);
   if (rank >= 0 && late > 0) parts.push(`rank ${rank} starts ${timeText(late * picosecond)} late`);
   if (slots > 0) parts.push(`${countText(slots)} slot${slots === 1 ? "" : "s"} per connection`);
   return parts.length ? `; ${parts.join(", ")}` : "";

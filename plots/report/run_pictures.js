@@ -18,7 +18,15 @@ function readSteps(stored) {
 function drawnCases(results) {
   return (results.data.cases ?? [])
     .filter((one) => one.steps)
-    .map((one) => ({ ...one, steps: readSteps(one.steps), name: caseName(results, one.row) }));
+    .map((one) => ({ ...withNamedNetwork(one), steps: readSteps(one.steps), name: caseName(results, one.row) }));
+}
+
+/** Calls the switch between nodes by what it is. @param {any} one a drawn case */
+function withNamedNetwork(one) {
+  const network = switchBetweenNodes(one.shape, one.link_names.flatMap((name) => name.split("->")));
+  if (!network) return one;
+  const named = (name) => name.split("->").map((device) => (device === network ? "network" : device)).join("->");
+  return { ...one, link_names: one.link_names.map(named), nodes: one.nodes?.map((node) => ({ ...node, name: named(node.name) })) };
 }
 
 /** @param {Results} results @param {number} row */

@@ -232,6 +232,18 @@ test("the machine shows which links are busy, and which work at the moment of th
   assert.deepEqual(await atWork(), ["1→2: busy 33% of the time\n64 MiB in 1 messages, 25 GB/s"]);
   await close(page);
   const nodes = await open("op=all-reduce&algorithm=hierarchical&shape=nodes&ranks=8&gpus_per_node=4&chunks=1");
-  assert.deepEqual(await nodes.locator("#machine .device-name").allTextContents(), ["0", "1", "2", "3", "4", "5", "6", "7", "switch0", "switch1", "switch2"]);
+  assert.deepEqual(await nodes.locator("#machine .device-name").allTextContents(), ["0", "1", "2", "3", "4", "5", "6", "7", "switch0", "switch1", "network"]);
   await close(nodes);
+});
+
+test("the network between nodes is above their switches, and called so wherever a link of it is", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=nodes&ranks=16&gpus_per_node=4&chunks=1&rows=links&slow_link=gpu3-switch4");
+  const tops = await page.locator("#machine g:has(> rect.device)").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("text").textContent, one.querySelector("rect").getBoundingClientRect().top])));
+  assert.deepEqual(Object.keys(tops), ["switch0", "switch1", "switch2", "switch3", "network"]);
+  assert.ok(tops.network < tops.switch0 - 20, JSON.stringify(tops));
+  assert.match(await page.locator("#what").textContent(), /link gpu3 → network is 4 times slower/);
+  assert.equal(await page.locator("#control-slow_link option:checked").textContent(), "gpu3 → network");
+  assert.ok((await page.locator("#machine .cable title").allTextContents()).some((text) => text.startsWith("3→network: ")));
+  assert.match(await page.locator("#space-time .row-name").allTextContents().then((all) => all.join(" ")), /3→network/);
+  await close(page);
 });
