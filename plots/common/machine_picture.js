@@ -17,11 +17,14 @@ function drawMachine(host, width, machine, links, finding) {
   const height = inner * flat + 100 + below;
   const left = (width - inner) / 2;
   const at = (i) => ({ x: left + spots[i].x * inner, y: 24 + spots[i].y * (height - 100 - below) });
+  const rooms = roomsAround(machine.nodes.map((_, i) => at(i)));
+  const boxes = boxesOf(machine.nodes, machine.nodes.map((_, i) => at(i)), rooms);
+  const kinds = unnamedKinds(machine.nodes, boxes);
   const svg = d3
     .select(host)
     .append("svg")
     .attr("class", "chart machine")
-    .attr("viewBox", `0 0 ${width} ${height + 24}`)
+    .attr("viewBox", `0 0 ${width} ${height + 24 + (kinds.length ? 22 : 0)}`)
     .attr("role", "img")
     .attr("aria-label", `The machine. ${finding}`);
   const alike = alikeText(links);
@@ -29,15 +32,18 @@ function drawMachine(host, width, machine, links, finding) {
   const colour = alike ? () => ramp(0.4) : ramp;
   const fastest = d3.max(links, (link) => link.bytes_per_s);
   const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
-  const rooms = roomsAround(machine.nodes.map((_, i) => at(i)));
   const least = Math.min(mostRoom, d3.min(rooms));
   const cables = drawn.map((link) => ({ link: links.indexOf(link), cable: drawCable(svg, at(link.from), at(link.to), link, colour, fastest, least) }));
   const ranksAreNamed = machine.nodes.every(({ rank }, i) => rank === null || textWidth(String(rank)) + 2 <= Math.min(mostRoom, rooms[i]));
-  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, rooms[i], ranksAreNamed));
+  machine.nodes.forEach((device, i) => {
+    if (device.rank !== null) drawRank(svg, at(i), device, rooms[i], ranksAreNamed);
+    else drawDeviceBox(svg, at(i), device, boxes[i], kinds);
+  });
   for (const { name, members } of groups) nameNode(svg, name, members.map(at), Math.min(mostRoom, rooms[members[0]]));
   if (alike) svg.append("text").attr("class", "alike").attr("x", width / 2).attr("y", height - 22).attr("text-anchor", "middle").text(alike);
   else drawRamp(svg, colour, width, height);
   drawWidths(svg, links, (link) => thickness(link, fastest, least), width, height);
+  if (kinds.length) drawKinds(svg, kinds, width, height + 28);
   return (isActive) => cables.forEach(({ link, cable }) => cable.classed("at-work", isActive(link)));
 }
 
@@ -106,27 +112,75 @@ function drawCable(svg, from, to, link, colour, fastest, room) {
 /** Of a letter in a box, which is smaller than others. */
 const deviceLetter = 6.2;
 
-/** What fits into a box: "spine3", "sp…3", of "node0.nic3" "nic3", or nothing, since a number alone may be that of a leaf as well. */
-function deviceText(name, room) {
-  const most = Math.floor((room - 5) / deviceLetter);
-  if (most < 4) return name.length <= most ? name : "";
-  const [short] = shortenedWords([name.replace(/^\w+\d\./, "")], most);
-  return short;
+/** "nic" of "node0.nic3" @param {string} name */
+function kindOfDevice(name) {
+  return ownName(name).replace(/\d+$/, "");
 }
 
-function drawDevice(svg, { x, y }, device, room, ranksAreNamed) {
-  const isRank = device.rank !== null;
-  const text = isRank ? (ranksAreNamed ? String(device.rank) : "") : deviceText(device.name, room);
-  const half = Math.min(mostRoom, room) / 2;
+/** "nic3" of "node0.nic3" @param {string} name */
+function ownName(name) {
+  return name.replace(/^\w+\d\./, "");
+}
+
+/** What stands in each box, and how wide it is. A long name may take the room that neighbours leave; one that does not fit
+ *  is cut only where its number still tells it from others: a number alone may be that of another kind.
+ *  @param {Device[]} nodes @param {Spot[]} places in pixels @param {number[]} rooms
+ *  @returns {({text: string, wide: number, high: number, whole: boolean}|null)[]} null: a rank */
+function boxesOf(nodes, places, rooms) {
+  const fits = (text, room) => text.length * deviceLetter + 5 <= room;
+  const boxes = nodes.map(({ name, rank }, i) => (rank === null ? boxWith(fits(ownName(name), rooms[i]) ? ownName(name) : "", rooms[i], true) : null));
+  nodes.forEach(({ name }, i) => {
+    const box = boxes[i];
+    if (!box || box.text) return;
+    const beside = d3.range(nodes.length).filter((j) => j !== i && boxes[j] && Math.abs(places[j].y - places[i].y) < box.high);
+    const room = d3.min(beside, (j) => 2 * Math.abs(places[j].x - places[i].x) - boxes[j].wide - 6) ?? Infinity;
+    const [cut] = rooms[i] >= 4 * deviceLetter + 5 ? shortenedWords([ownName(name)], Math.floor((rooms[i] - 5) / deviceLetter)) : [""];
+    boxes[i] = fits(ownName(name), room) ? boxWith(ownName(name), rooms[i], true) : boxWith(/\d/.test(cut) ? cut : "", rooms[i], false);
+  });
+  return boxes;
+}
+
+function boxWith(text, room, whole) {
+  const side = Math.min(mostRoom, room);
+  return { text, wide: Math.max(side, text ? textWidth(text) + 6 : 0), high: side * 0.7, whole };
+}
+
+/** Kinds of devices of which not every box has its whole name. @param {Device[]} nodes @returns {string[]} */
+function unnamedKinds(nodes, boxes) {
+  return [...new Set(nodes.filter((_, i) => boxes[i] && !boxes[i].whole).map(({ name }) => kindOfDevice(name)))];
+}
+
+/** So many kinds have a colour of their own. */
+const mostKinds = 4;
+
+/** @param {string[]} kinds */
+function boxClass(kind, kinds) {
+  return `device kind-${Math.max(0, kinds.indexOf(kind)) % mostKinds}`;
+}
+
+function drawRank(svg, { x, y }, device, room, isNamed) {
   const group = svg.append("g");
-  group.append("title").text(isRank ? `rank ${device.rank} (${device.name})` : `${device.name} (${device.kind})`);
-  if (isRank) {
-    group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", half);
-  } else {
-    const wide = Math.max(2 * half, text ? textWidth(text) + 6 : 0);
-    group.append("rect").attr("class", "device").attr("x", x - wide / 2).attr("y", y - half * 0.7).attr("width", wide).attr("height", half * 1.4).attr("rx", 3);
-  }
+  group.append("title").text(`rank ${device.rank} (${device.name})`);
+  group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", Math.min(mostRoom, room) / 2);
+  if (isNamed) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(device.rank);
+}
+
+function drawDeviceBox(svg, { x, y }, device, { text, wide, high }, kinds) {
+  const group = svg.append("g");
+  group.append("title").text(`${device.name} (${device.kind})`);
+  group.append("rect").attr("class", boxClass(kindOfDevice(device.name), kinds)).attr("x", x - wide / 2).attr("y", y - high / 2).attr("width", wide).attr("height", high).attr("rx", 3);
   if (text) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
+}
+
+/** What boxes without a name are. @param {string[]} kinds */
+function drawKinds(svg, kinds, width, y) {
+  const wide = (kind) => 24 + textWidth(kind) + 16;
+  let x = (width - kinds.reduce((sum, kind) => sum + wide(kind), -16)) / 2;
+  for (const kind of kinds) {
+    svg.append("rect").attr("class", boxClass(kind, kinds)).attr("x", x).attr("y", y - 6).attr("width", 18).attr("height", 12).attr("rx", 3);
+    svg.append("text").attr("class", "kind-name").attr("x", x + 24).attr("y", y + 4).text(kind);
+    x += wide(kind);
+  }
 }
 
 /** What the colours mean. */

@@ -441,18 +441,25 @@ test("ticks of sizes are at points, and no label sticks out", async () => {
   }
 });
 
-test("names of links and devices are whole or end in an ellipsis, and the machine says which ranks are a node", async () => {
+test("names of links are whole or end in an ellipsis, those of devices are whole, and the machine says which ranks are a node", async () => {
   collsim("predict", "all-reduce", "-b", "1M", "-e", "1M", "--preset", "dgx-h100", "--nodes", "2", "-q", "-o", "two-dgx.html");
   for (const width of [1366, 360]) {
     const page = await open(join(folder, "two-dgx.html"), { viewport: { width, height: 800 } });
     const texts = (selector) => page.locator(selector).allTextContents();
     const words = [...(await texts("#link-heat .row-name")), ...(await texts("#links .device-name"))].flatMap((name) => name.match(/[a-z]+…?/g) ?? []);
+    assert.ok(!(await texts("#links .device-name")).some((name) => name.endsWith("…")));
     for (const word of words) assert.ok(word.endsWith("…") || ["node", "nvswitch", "nic", "network"].includes(word), `${width}: ${word}`);
     assert.deepEqual(await texts("#links .node-name"), ["node0", "node1"]);
     const [rank, ...lines] = await page.$$eval("#links circle.device, #links .node-line", (all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])).then((all) => [all[0], ...all.slice(-2)]);
     assert.ok(lines[0][0] <= rank[0] && rank[1] <= lines[0][1] && lines[0][1] < lines[1][0], `${width}: ${JSON.stringify(lines)}`);
     assert.equal((await texts("#links .width-name")).length, 2);
-    if (width > 1000) assert.ok((await texts("#links .device-name")).includes("nic0"));
+    if (width > 1000) for (const name of ["nic0", "nvswitch"]) assert.ok((await texts("#links .device-name")).includes(name), name);
+    // A legend says what boxes without a name are.
+    const unnamed = await page.locator("#links g:has(> rect.device):not(:has(text)) > title").allTextContents();
+    assert.equal(unnamed.length, width > 1000 ? 0 : 18);
+    assert.deepEqual(await texts("#links .kind-name"), width > 1000 ? [] : ["nvswitch", "nic"]);
+    const fills = await page.$$eval("#links rect.device", (all) => all.map((one) => getComputedStyle(one).fill));
+    if (width === 360) assert.equal(new Set(fills).size, 2);
     await close(page);
   }
 });
