@@ -199,10 +199,26 @@ std::string stem(const std::string& name) {
 // Rates by what the link joins, either way round.
 using Rates = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
+// Devices that lead nowhere, such as NICs of a single node: no route between ranks has their links.
+std::vector<bool> dead_ends(const Topology& topology) {
+  std::vector<std::optional<NodeId>> neighbour(topology.node_count());
+  std::vector<bool> dead(topology.node_count(), true);
+  for (const Link& link : topology.links()) {
+    for (const auto& [here, there] : {std::pair(link.from, link.to), std::pair(link.to, link.from)})
+      if (neighbour[here.index()].value_or(there) != there || topology.rank_at(here))
+        dead[here.index()] = false;
+      else
+        neighbour[here.index()] = there;
+  }
+  return dead;
+}
+
 // False when links that join the same have several rates.
 bool add_links(const Topology& topology, Rates& rates) {
   if (topology.rank_count() > most_ranks || topology.links().size() > most_links) return false;
+  const std::vector<bool> dead = dead_ends(topology);
   for (const Link& link : topology.links()) {
+    if (dead[link.from.index()] || dead[link.to.index()]) continue;
     std::pair ends{stem(topology.name(link.from)), stem(topology.name(link.to))};
     if (ends.second < ends.first) std::swap(ends.first, ends.second);
     const std::int64_t rate = link.bandwidth.bytes_per_second();

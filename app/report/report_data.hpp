@@ -29,6 +29,7 @@ void write_report(std::ostream& out, std::vector<JsonValue> results);
 
 // What the links of the machines of these rows carry in one direction:
 //   [{"name": "gpu to nvswitch", "bytes_per_s": 450e9}, ...]
+// Without links that no route between ranks has, such as those to the NICs of a single node.
 // Empty unless all rows have the same machine but for its number of devices, whose links come in at
 // most three kinds; nor for more than 64 machines, or one of more than 1,024 ranks or 100,000
 // links.

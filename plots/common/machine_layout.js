@@ -87,6 +87,16 @@ function distances(nodes, near) {
   return layer.map((level) => (Number.isFinite(level) ? level : farthest + 1));
 }
 
+/** A machine without dead ends, such as the NICs of a single node: no route between ranks leads through them.
+ *  Links keep their number as `id`. @template {{nodes: Device[], links: Cable[]}} Machine @param {Machine} machine @returns {Machine} */
+function withoutDeadEnds(machine) {
+  const near = neighbours(machine.nodes, machine.links);
+  const kept = d3.range(machine.nodes.length).filter((i) => machine.nodes[i].rank !== null || near[i].size > 1);
+  const place = new Map(kept.map((old, i) => [old, i]));
+  const links = machine.links.map((link, id) => ({ ...link, id, from: place.get(link.from), to: place.get(link.to) }));
+  return { ...machine, nodes: kept.map((i) => machine.nodes[i]), links: links.filter(({ from, to }) => from !== undefined && to !== undefined) };
+}
+
 /** A switch of the top layer that joins all that another one joins, and more, is above it: the network between nodes.
  *  @param {Device[]} nodes @param {Set<number>[]} near @param {number[]} layer */
 function lifted(nodes, near, layer) {

@@ -5,7 +5,7 @@
 const mostDrawnCables = 1200;
 
 /** Links in the colour of how busy they were.  @returns {(isActive: (link: number) => boolean) => void} marks those
- *  that are at work at a moment
+ *  that are at work at a moment, by their id
  *  @param {HTMLElement} host @param {number} width @param {{nodes: Device[], links: Cable[], shape: string, dims: number[]}} machine
  *  @param {string} finding   for those who do not see it */
 function drawMachine(host, width, machine, links, finding) {
@@ -33,7 +33,7 @@ function drawMachine(host, width, machine, links, finding) {
   const fastest = d3.max(links, (link) => link.bytes_per_s);
   const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
   const least = Math.min(mostRoom, d3.min(rooms));
-  const cables = drawn.map((link) => ({ link: links.indexOf(link), cable: drawCable(svg, at(link.from), at(link.to), link, colour, fastest, least) }));
+  const cables = drawn.map((link) => ({ link: link.id, cable: drawCable(svg, at(link.from), at(link.to), link, colour, fastest, least) }));
   const ranksAreNamed = machine.nodes.every(({ rank }, i) => rank === null || textWidth(String(rank)) + 2 <= Math.min(mostRoom, rooms[i]));
   machine.nodes.forEach((device, i) => {
     if (device.rank !== null) drawRank(svg, at(i), device, rooms[i], ranksAreNamed);

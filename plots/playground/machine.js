@@ -20,7 +20,7 @@ function machineOf({ setting, numbers, answer }, engine) {
     bytes: bytes[i],
     messages: answer.steps.linkMessages[i],
   }));
-  return { nodes, links, shape: setting.preset ? "nodes" : setting.shape, dims: engine.dims(numbers) };
+  return withoutDeadEnds({ nodes, links, shape: setting.preset ? "nodes" : setting.shape, dims: engine.dims(numbers) });
 }
 
 /** As presets name their devices. @param {string} name */

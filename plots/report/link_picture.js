@@ -7,15 +7,17 @@ function addLinkPicture(parent, results, one) {
     parent.append(element("p", "notice", "The machine has too many links to draw."));
     return;
   }
-  const links = one.links.map((link, i) => ({ ...link, name: linkText(one.link_names[i]), busy: one.time_s > 0 ? link.busy_s / one.time_s : 0 }));
+  const all = one.links.map((link, i) => ({ ...link, name: linkText(one.link_names[i]), busy: one.time_s > 0 ? link.busy_s / one.time_s : 0 }));
+  const machine = withoutDeadEnds({ ...one, links: all });
+  const { nodes, links } = machine;
   const used = links.filter((link) => link.messages > 0).sort((a, b) => b.busy - a.busy);
   if (!used.length) return;
   const title = linksTitle(one, links, used);
   addFigure(parent, {
     id: `${results.id}links`,
     title,
-    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: ${alikeText(links) ? "the width shows" : "the colour shows how much of the time it was busy, the width"} its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
-    draw: (host, width) => drawMachine(host, width, one, links, title),
+    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: ${alikeText(links) ? "the width shows" : "the colour shows how much of the time it was busy, the width"} its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}${nodes.length < one.nodes.length ? ` Not drawn: ${leftOutDevices(one.nodes, nodes)}, through which no route leads.` : ""}`,
+    draw: (host, width) => drawMachine(host, width, machine, links, title),
     table: {
       columns: [
         { head: "link", cell: (link) => link.name, words: true },
@@ -27,6 +29,12 @@ function addLinkPicture(parent, results, one) {
       rows: [...used, ...links.filter((link) => link.messages === 0)],
     },
   });
+}
+
+/** "8 nic" @param {Device[]} all @param {Device[]} kept */
+function leftOutDevices(all, kept) {
+  const names = all.filter((device) => !kept.includes(device)).map(({ name }) => kindOfDevice(name));
+  return [...new Set(names)].map((kind) => `${countText(names.filter((name) => name === kind).length)} ${kind}`).join(", ");
 }
 
 function linksTitle(one, links, used) {

@@ -236,6 +236,15 @@ test("the machine shows which links are busy, and which work at the moment of th
   await close(nodes);
 });
 
+test("links of a machine of which a part is not drawn light up all the same", async () => {
+  const page = await open("op=broadcast&algorithm=chain&preset=dgx-h100&ranks=8&chunks=1");
+  assert.equal(await page.locator("#machine rect.device").count(), 1); // without NICs
+  await page.locator("#stepper .scrub").fill("500");
+  const atWork = await page.locator("#machine .cable.at-work title").allTextContents();
+  assert.deepEqual(atWork.map((text) => text.split(":")[0]).sort(), ["3→nvswitch", "nvswitch→4"]);
+  await close(page);
+});
+
 test("the network between nodes is above their switches, and called so wherever a link of it is", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=nodes&ranks=16&gpus_per_node=4&chunks=1&rows=links&slow_link=gpu3-switch4");
   const tops = await page.locator("#machine g:has(> rect.device)").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("text").textContent, one.querySelector("rect").getBoundingClientRect().top])));

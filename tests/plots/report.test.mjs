@@ -464,6 +464,16 @@ test("names of links are whole or end in an ellipsis, those of devices are whole
   }
 });
 
+test("of a single node nothing is drawn that no route leads through", async () => {
+  collsim("predict", "all-reduce", "-b", "1M", "-e", "1G", "-f", "4", "--preset", "dgx-h100", "-q", "-o", "one-dgx.html");
+  const page = await open(join(folder, "one-dgx.html"));
+  assert.deepEqual(await page.locator("#links rect.device + .device-name").allTextContents(), ["nvswitch"]);
+  assert.match(await page.locator("#links h3").textContent(), /^All 16 used links are busy [\d.]+% of the time$/);
+  assert.match(await page.locator("#links figcaption p").textContent(), /Not drawn: 8 nic, through which no route leads\.$/);
+  assert.deepEqual(await page.locator("#size-curves .guide-name").allTextContents(), ["gpu to nvswitch: 370.8 GB/s"]);
+  await close(page);
+});
+
 test("no line of a title ends inside a number with its unit or a word with a hyphen", async () => {
   const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"), { viewport: { width: 360, height: 800 } });
   const wholes = await page.$$eval("h3 .whole", (all) => all.map((one) => ({ text: one.textContent, lines: one.getClientRects().length })));

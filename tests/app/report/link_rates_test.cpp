@@ -39,6 +39,17 @@ TEST(LinkRates, AreOneForEachKindOfLink) {
   EXPECT_EQ(said.rates, R"([{"name":"gpu to switch","bytes_per_s":1000000000}])");
 }
 
+TEST(LinkRates, AreNotSaidOfDevicesThatNoRouteLeadsThrough) {
+  const auto of_nodes = [](const std::string& nodes) {
+    return said_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": )" + nodes +
+                   R"(}, "collective": {"op": "broadcast", "algorithm": "binomial", "size": "1KiB",
+                      "ranks": [0, 1]}})")
+        .rates;
+  };
+  EXPECT_EQ(of_nodes("1"), R"([{"name":"gpu to nvswitch","bytes_per_s":370800000000}])");
+  EXPECT_NE(of_nodes("2").find("gpu to nic"), std::string::npos);
+}
+
 TEST(LinkRates, UseTheMachineThatOthersUseToo) {
   EXPECT_TRUE(said_of(scenario_of(R"("shape": "chain", "ranks": 3, )")).built);
 }
