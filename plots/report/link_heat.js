@@ -9,17 +9,18 @@ const heatLevels = 20;
 /**
  * @typedef {object} LinkWork     when a link worked
  * @property {string} name
+ * @property {string} kind        "gpu→nvswitch"
  * @property {number} busy        share of the whole time
  * @property {number[]} from      seconds, of each message that crossed it
  * @property {number[]} to
- * @property {boolean} [isAll]    it stands for all links
+ * @property {string[]} [links]   for which it stands
  * @property {number[]} weight    how much of the link it took: 1 of a link that is held, less of one that is shared
  */
 
 /** Links that carried something, the busiest first. @param {any} one a drawn case @returns {LinkWork[]} */
 function workOfLinks(one) {
   const { steps, links, time_s } = one;
-  const works = links.map((link, i) => ({ name: linkText(one.link_names[i]), busy: time_s > 0 ? link.busy_s / time_s : 0, from: [], to: [], weight: [] }));
+  const works = links.map((link, i) => ({ name: linkText(one.link_names[i]), kind: kindOfLink(linkText(one.link_names[i])), busy: time_s > 0 ? link.busy_s / time_s : 0, from: [], to: [], weight: [] }));
   for (let i = 0; i < steps.rank.length; ++i) {
     const route = steps.route[i];
     if (route < 0) continue;
@@ -50,12 +51,39 @@ function busyShares({ from, to, weight }, [start, end], count) {
   return shares.map((share) => Math.min(1, share));
 }
 
-/** Links that work alike all the time are one row. @param {LinkWork[]} works @param {number} time @returns {LinkWork[]} */
+/** "gpu→nvswitch" of "3→node0.nvswitch" @param {string} name */
+function kindOfLink(name) {
+  return name.split("→").map((device) => kindOfDevice(device) || "gpu").join("→");
+}
+
+/** Links that work alike all the time are one row: all links, or those of a kind.
+ *  @param {LinkWork[]} works @param {number} time @returns {LinkWork[]} */
 function rowsOfWorks(works, time) {
   if (works.length < 2 || !(time > 0)) return works;
-  const shares = works.map((work) => busyShares(work, [0, time], 50));
-  const apart = d3.max(shares, (own) => d3.max(own, (share, i) => Math.abs(share - shares[0][i])));
-  return apart > alikeBusy ? works : [{ ...works[0], name: `all ${countText(works.length)}`, isAll: true }];
+  const shares = new Map(works.map((work) => [work, busyShares(work, [0, time], 50)]));
+  const areAlike = (one, other) => shares.get(one).every((share, i) => Math.abs(share - shares.get(other)[i]) <= alikeBusy);
+  if (works.every((work) => areAlike(work, works[0]))) return [rowOfWorks(works, `all ${countText(works.length)}`)];
+  const kinds = new Map();
+  for (const work of works) {
+    if (!kinds.has(work.kind)) kinds.set(work.kind, []);
+    const groups = kinds.get(work.kind);
+    const group = groups.find(([first]) => areAlike(work, first));
+    if (group) group.push(work);
+    else groups.push([work]);
+  }
+  return [...kinds].flatMap(([kind, groups]) => rowsOfKind(kind, groups)).sort((a, b) => b.busy - a.busy);
+}
+
+/** "16 gpu→nvswitch", or of several groups "4 like 0→nvswitch". @param {string} kind @param {LinkWork[][]} groups */
+function rowsOfKind(kind, groups) {
+  const own = groups.map(([{ name }]) => name.split("→").map(ownName).join("→"));
+  const first = new Set(own).size === own.length ? own : groups.map(([{ name }]) => name);
+  return groups.map((group, i) => rowOfWorks(group, `${countText(group.length)} ${groups.length > 1 ? `like ${first[i]}` : kind}`));
+}
+
+/** @param {LinkWork[]} works that are alike @param {string} name if they are several */
+function rowOfWorks(works, name) {
+  return works.length > 1 ? { ...works[0], name, links: works.map((work) => work.name) } : works[0];
 }
 
 /** Times at which a link begins and ends to work, however many messages share it. @param {LinkWork} work */
@@ -109,27 +137,36 @@ function heatTitle(one, works) {
 }
 
 /**
- * @param {HTMLElement} parent @param {Results} results @param {any[]} cases
+ * What is drawn of each case: its links, and the rows that stand for them.
+ * @param {any[]} cases @returns {{one: any, works: LinkWork[], rows: LinkWork[]}[]}
+ */
+function heatOf(cases) {
+  return cases.filter((one) => one.links).map((one) => {
+    const works = workOfLinks(one);
+    return { one, works, rows: rowsOfWorks(works, one.time_s) };
+  });
+}
+
+/**
+ * @param {HTMLElement} parent @param {Results} results @param {{one: any, works: LinkWork[], rows: LinkWork[]}[]} drawn
  * @param {{view: SpaceTimeView, left: (width: number) => number}} axis   of the space-time diagram
  * @returns {() => void}   draws it again, when the view has changed
  */
-function addLinkHeat(parent, results, cases, axis) {
-  const drawn = cases.filter((one) => one.links).map((one) => ({ one, works: workOfLinks(one) }));
+function addLinkHeat(parent, results, drawn, axis) {
   if (!drawn.length || !drawn.every(({ works }) => works.length)) return () => {};
   const most = Math.floor(mostHeatRows / drawn.length);
-  const rowsOf = drawn.map((each) => ({ one: each.one, works: rowsOfWorks(each.works, each.one.time_s) }));
-  const hidden = d3.max(rowsOf, ({ works }) => works.length) > most;
-  const alike = rowsOf.some((row, i) => row.works.length < drawn[i].works.length);
+  const hidden = d3.max(drawn, ({ rows }) => rows.length) > most;
+  const alike = drawn.some(({ works, rows }) => rows.length < works.length);
   const { one, works } = drawn.at(-1);
   const finding = heatTitle(one, works);
   const title = drawn.length > 1 ? `${one.name}: ${finding.replace(/^[A-Z]/, (letter) => letter.toLowerCase())}` : finding;
   const slices = d3.range(10);
-  const rows = drawn.flatMap(({ one: { name, time_s }, works: all }) => all.map((work) => ({ run: name, work, shares: busyShares(work, [0, time_s || 1], 10) })));
+  const table = drawn.flatMap(({ one: { name, time_s }, works: all }) => all.map((work) => ({ run: name, work, shares: busyShares(work, [0, time_s || 1], 10) })));
   return addFigure(parent, {
     id: `${results.id}link-heat`,
     title,
     text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}${alike ? ", and links that are busy alike all the time are one" : ""}; the time axis is that of the diagram above, and zooms with it. The stronger the colour, the busier the link at that moment.`,
-    draw: (host, width) => drawLinkHeat(host, width, rowsOf, most, axis, title),
+    draw: (host, width) => drawLinkHeat(host, width, drawn, most, axis, title),
     table: {
       columns: [
         ...(drawn.length > 1 ? [{ head: "run", cell: (row) => row.run, words: true }] : []),
@@ -137,7 +174,7 @@ function addLinkHeat(parent, results, cases, axis) {
         { head: "busy", cell: (row) => percentText(row.work.busy) },
         ...slices.map((i) => ({ head: `to ${(i + 1) * 10}% of the time`, cell: (row) => percentText(row.shares[i]) })),
       ],
-      rows,
+      rows: table,
     },
   }).redraw;
 }
@@ -145,16 +182,16 @@ function addLinkHeat(parent, results, cases, axis) {
 /** Of a letter of a link's name: wide ones fit too. */
 const nameLetter = 7.6;
 
-/** How wide names of links want their margin. @param {any[]} cases @param {number} width */
-function heatMargin(cases, width) {
-  const names = cases.filter((one) => one.links).flatMap((one) => one.link_names.map(linkText));
+/** How wide names of links want their margin. @param {{one: any, rows: LinkWork[]}[]} drawn @param {number} width */
+function heatMargin(drawn, width) {
+  const names = drawn.flatMap(({ one, rows }) => [...rows.map(({ name }) => name), ...one.link_names.map(linkText)]);
   return Math.min((d3.max(names, (name) => name.length) ?? 0) * nameLetter + 8, 176, width * 0.36);
 }
 
 function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }, finding) {
   const [left, right] = [leftOf(width), width - 10];
   const heading = drawn.length > 1 ? 22 : 4;
-  const shown = drawn.map(({ one, works }) => ({ one, works: works.slice(0, most) }));
+  const shown = drawn.map(({ one, rows }) => ({ one, works: rows.slice(0, most) }));
   const count = d3.max(shown, ({ works }) => works.length);
   const rowHeight = count > 12 ? 13 : 20;
   let y = 0;
@@ -174,14 +211,21 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }, finding)
     .attr("aria-label", `How busy links were over time. ${finding}`);
   drawTimeAxis(svg.append("g"), x, { left, right, bottom: y, height: y + 40 });
   const colour = d3.interpolateRgb(themeColour("--grid"), themeColour("--c2"));
-  const names = [...new Set(shown.flatMap(({ works }) => works.filter(({ isAll }) => !isAll).map(({ name }) => name)))];
-  const cut = shortenedWords(names, Math.floor((left - 6) / nameLetter));
-  const short = new Map(names.map((name, i) => [name, cut[i]]));
+  const short = shortNames(shown.flatMap(({ works }) => works), Math.floor((left - 6) / nameLetter));
   for (const { one, works, top } of places) {
     if (drawn.length > 1) svg.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(one.name);
-    works.forEach((work, i) => drawHeatRow(svg, { ...work, short: short.get(work.name) ?? work.name }, top + i * rowHeight, rowHeight, x, colour));
+    works.forEach((work, i) => drawHeatRow(svg, { ...work, short: short.get(work.name) }, top + i * rowHeight, rowHeight, x, colour));
   }
   drawRamp(svg, colour, width, y + 80);
+}
+
+/** Names of links are cut alike, those of kinds one by one: they have no numbers that tell them apart.
+ *  @param {LinkWork[]} works @param {number} most letters @returns {Map<string, string>} */
+function shortNames(works, most) {
+  const isKind = ({ name, kind }) => name.endsWith(` ${kind}`);
+  const names = [...new Set(works.filter((work) => !isKind(work)).map(({ name }) => name))];
+  const cut = shortenedWords(names, most);
+  return new Map([...names.map((name, i) => [name, cut[i]]), ...works.filter(isKind).map(({ name }) => [name, shortenedWords([name], most)[0]])]);
 }
 
 /** Neighbours of one colour are one bar. */
@@ -189,7 +233,7 @@ function drawHeatRow(svg, work, y, height, x, colour) {
   const [left, right] = x.range();
   svg.append("text").attr("class", "row-name").attr("text-anchor", "end").attr("x", left - 6).attr("y", y + height / 2).attr("dy", "0.35em").text(work.short);
   const row = svg.append("g");
-  row.append("title").text(`${work.name}: busy ${percentText(work.busy)} of the time, ${countText(work.from.length)} messages`);
+  row.append("title").text(`${work.links ? `${work.name}, such as ${work.links.slice(0, 4).join(", ")}` : work.name}: busy ${percentText(work.busy)} of the time, ${countText(work.from.length)} messages${work.links ? " each" : ""}`);
   row.append("rect").attr("class", "heat-row").attr("x", left).attr("y", y).attr("width", right - left).attr("height", height - 1);
   const count = Math.max(1, Math.floor((right - left) / heatCell));
   const levels = busyShares(work, x.domain(), count).map((share) => Math.ceil(share * heatLevels - 1e-9));

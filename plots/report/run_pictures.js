@@ -47,7 +47,8 @@ function addRunPictures(parent, results) {
 /** Messages and links over one time axis. @param {HTMLElement} parent @param {Results} results */
 function addRunsOverTime(parent, results, cases) {
   const view = { followed: -1, criticalPath: true };
-  const margin = (width) => heatMargin(cases, width);
+  const heat = heatOf(cases);
+  const margin = (width) => heatMargin(heat, width);
   let drawHeat = () => {};
   let asked = 0;
   const onView = () => {
@@ -55,7 +56,7 @@ function addRunsOverTime(parent, results, cases) {
     asked = requestAnimationFrame(() => drawHeat());
   };
   const panels = addSpaceTime(parent, results, cases, { view, margin, onView });
-  drawHeat = addLinkHeat(parent, results, cases, { view, left: (width) => spaceTimeLayout(width, panels(), margin(width)).left });
+  drawHeat = addLinkHeat(parent, results, heat, { view, left: (width) => spaceTimeLayout(width, panels(), margin(width)).left });
 }
 
 /** @param {HTMLElement} parent @param {Results} results @returns {() => SpaceTimePanel[]} */

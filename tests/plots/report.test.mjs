@@ -448,7 +448,7 @@ test("names of links are whole or end in an ellipsis, those of devices are whole
     const texts = (selector) => page.locator(selector).allTextContents();
     const words = [...(await texts("#link-heat .row-name")), ...(await texts("#links .device-name"))].flatMap((name) => name.match(/[a-z]+…?/g) ?? []);
     assert.ok(!(await texts("#links .device-name")).some((name) => name.endsWith("…")));
-    for (const word of words) assert.ok(word.endsWith("…") || ["node", "nvswitch", "nic", "network"].includes(word), `${width}: ${word}`);
+    for (const word of words) assert.ok(word.endsWith("…") || ["node", "nvswitch", "nic", "network", "gpu", "like"].includes(word), `${width}: ${word}`);
     assert.deepEqual(await texts("#links .node-name"), ["node0", "node1"]);
     const [rank, ...lines] = await page.$$eval("#links circle.device, #links .node-line", (all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])).then((all) => [all[0], ...all.slice(-2)]);
     assert.ok(lines[0][0] <= rank[0] && rank[1] <= lines[0][1] && lines[0][1] < lines[1][0], `${width}: ${JSON.stringify(lines)}`);
@@ -462,6 +462,24 @@ test("names of links are whole or end in an ellipsis, those of devices are whole
     if (width === 360) assert.equal(new Set(fills).size, 2);
     await close(page);
   }
+});
+
+test("links of a kind that are busy alike are one row", async () => {
+  for (const width of [1366, 360]) {
+    const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"), { viewport: { width, height: 800 } });
+    const rows = await page.locator("#link-heat .row-name").allTextContents();
+    assert.deepEqual(rows.sort(), ["gpu→nic", "gpu→nvswitch", "network→nic", "nic→gpu", "nic→network", "nvswitch→gpu"].map((kind) => `16 ${kind}`));
+    assert.match(await page.locator("#link-heat g > title").first().textContent(), /^16 .*, such as \S+, \S+, \S+, \S+: busy [\d.]+% of the time, [\d,]+ messages each$/);
+    await page.locator("#link-heat summary").click();
+    await page.waitForSelector("#link-heat tbody tr");
+    assert.equal(await page.locator("#link-heat tbody tr").count(), 96);
+    await close(page);
+  }
+  // A ring on one channel: of each kind of link inside the nodes there are groups that work one after the other.
+  const page = await open(pageOf("architect/double-the-nic"), { viewport: { width: 360, height: 800 } });
+  const rows = await page.locator("#link-heat .row-name").allTextContents();
+  for (const name of ["4 nic→gpu", "4 like 0→nvswi…", "32 gpu→nvswitch", "32 gpu→nic"]) assert.ok(rows.includes(name), `${name} is one of ${rows}`);
+  await close(page);
 });
 
 test("of a single node nothing is drawn that no route leads through", async () => {
