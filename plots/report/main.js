@@ -2,8 +2,8 @@
 // Reads the data of the page and puts it together.
 
 /** The most important first: what the reader asked, then why. */
-const views = [addChunkCurve, addSizeCurves, addBestMap, addScaling, addComparison, addAccuracy, addRunPictures];
-const stepViews = [addStepBars, addStepScaling, addStepPictures];
+const views = [addChunkCurve, addSizeCurves, addBestMap, addScaling, addComparison, addAccuracy, addRunPictures, addNumbers];
+const stepViews = [addStepBars, addStepScaling, addStepPictures, addNumbers];
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
@@ -25,12 +25,12 @@ page.results.forEach((data, i) => {
   addSummary(section, results, severalResults ? "h2" : "h1");
   if (results.rows.length) for (const view of data.steps ? stepViews : views) view(section, results);
 });
-const end = element("div", "end"); // on paper the last line stays with the last figure
+const end = element("div", "end"); // on paper the last line stays with what is above it
 report.append(end);
-const lastFigure = [...report.querySelectorAll("figure")].at(-1);
-if (lastFigure) {
-  lastFigure.after(end);
-  end.append(lastFigure);
+const last = [...report.querySelectorAll("figure, .numbers")].at(-1);
+if (last) {
+  last.after(end);
+  end.append(last);
 }
 end.append(element("footer", "", `Made by collsim ${page.collsim}. A line was calculated, a dot was simulated, a square was measured.`));
 document.title = `${page.results.map((data) => data.title || data.name).join(", ")} · collsim report`;

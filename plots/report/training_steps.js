@@ -42,21 +42,23 @@ function addStepBars(parent, results) {
     title: stepSharesTitle(results),
     text: `Means over the ranks.${bars.length > shown.length ? " Below each step its communication, hidden behind work or exposed." : ""}${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
     draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, workShares),
-    table: {
-      columns: [
-        { head: "row", cell: (row) => stepName(results, row), words: true },
-        { head: "ranks", cell: (row) => countText(row.ranks) },
-        { head: "step", seconds: (row) => row.time },
-        { head: "computing", seconds: (row) => row.compute },
-        { head: "forward", seconds: (row) => row.work?.forward_s ?? null },
-        { head: "backward", seconds: (row) => row.work?.backward_s ?? null },
-        { head: "hidden", seconds: (row) => row.hidden },
-        { head: "exposed", seconds: (row) => row.exposed },
-        { head: "idle", seconds: (row) => row.idle },
-      ],
-      rows,
-    },
+    table: { columns: stepColumns(results), rows },
   });
+}
+
+/** Columns of the table of steps. @param {Results} results @returns {Column[]} */
+function stepColumns(results) {
+  return [
+    { head: "row", cell: (row) => stepName(results, row), words: true },
+    { head: "ranks", cell: (row) => countText(row.ranks) },
+    { head: "step", seconds: (row) => row.time },
+    { head: "computing", seconds: (row) => row.compute },
+    { head: "forward", seconds: (row) => row.work?.forward_s ?? null },
+    { head: "backward", seconds: (row) => row.work?.backward_s ?? null },
+    { head: "hidden", seconds: (row) => row.hidden },
+    { head: "exposed", seconds: (row) => row.exposed },
+    { head: "idle", seconds: (row) => row.idle },
+  ];
 }
 
 /** The bar of a step and, where it has any, of its communication. @param {Results} results @param {any} row */

@@ -2,40 +2,15 @@
 // The page of `collsim report` in a real browser.
 // usage: COLLSIM=collsim node --test report.test.mjs
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { constants, inflateSync } from "node:zlib";
-import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
+import { xmlMistake } from "./browser.mjs";
+import { close, collsim, folder, pageOf, scenarios, startReport } from "./report_page.mjs";
 
-const scenarios = join(dirname(fileURLToPath(import.meta.url)), "../../scenarios");
-const folder = mkdtempSync(join(tmpdir(), "collsim-report-"));
-let browser;
-before(async () => (browser = await launch()));
-after(async () => {
-  await browser.close();
-  rmSync(folder, { recursive: true });
-});
-
-function collsim(...arguments_) {
-  return execFileSync(process.env.COLLSIM, arguments_, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-}
-
-/** Results of a scenario that comes along, changed by a function, as a page. */
-function pageOf(name, change = null, ...options) {
-  const base = name.replaceAll("/", "-");
-  collsim("run", join(scenarios, `${name}.json`), "--quiet", "-o", `${base}.json`);
-  if (change) {
-    const results = JSON.parse(readFileSync(join(folder, `${base}.json`)));
-    change(results);
-    writeFileSync(join(folder, `${base}.json`), JSON.stringify(results));
-  }
-  collsim("report", `${base}.json`, "-o", `${base}.html`, "--quiet", ...options);
-  return join(folder, `${base}.html`);
-}
+let open, stop;
+before(async () => ({ open, stop } = await startReport()));
+after(() => stop());
 
 /** Runs that took 10% longer than predicted, the n-th n% more. */
 function measure(results) {
@@ -46,17 +21,6 @@ function measure(results) {
       error: row.time_s / time - 1, data: "right", backend: "host", paced: true, device: "a machine", iters: 5,
     };
   });
-}
-
-async function open(file, options) {
-  const page = await openFile(browser, file, options);
-  await page.waitForSelector("footer");
-  return page;
-}
-
-async function close(page) {
-  assertNoMistakes(page);
-  await page.context().close();
 }
 
 /** Middles of all elements, in pixels of the page. */
@@ -345,61 +309,6 @@ test("dark, narrow and printed", async () => {
     assert.equal(new Set(rows.map(({ text }) => text)).size, new Set(links).size, `${name}: ${JSON.stringify(rows)}`);
     await close(narrow);
   }
-});
-
-test("two figures fit on a page of paper, or nearly so, in letters of 6 points, without what only a screen can do", async () => {
-  const millimetre = 96 / 25.4;
-  const [wide, high] = [(210 - 26) * millimetre, (297 - 28) * millimetre];
-  // Of 512 ranks there is a page for each figure.
-  const many = join(folder, "many.html");
-  collsim("run", join(scenarios, "lecture/ring-broadcast.json"), "--quiet", "-o", many, "--set", "cluster.ranks=512", "--set", "sweep.collective.chunks=[1,8]", "--set", "expect=[]");
-  for (const name of ["lecture/ring-broadcast", "tuner/ring-or-tree-on-two-dgx-h100", "architect/double-the-nic", "many"]) {
-    const page = await open(name === "many" ? many : pageOf(name));
-    await page.emulateMedia({ media: "print" });
-    await page.setViewportSize({ width: Math.floor(wide), height: Math.floor(high) });
-    for (const [id, height] of await page.$$eval("figure", (all) => all.map((one) => [one.id, one.getBoundingClientRect().height])))
-      assert.ok(height < (name === "many" ? 1 : 0.54) * high, `${name}, ${id}: ${height} of ${high} pixels`);
-    const letters = await page.$$eval("figure svg text", (all) =>
-      all.map((one) => {
-        const svg = one.ownerSVGElement;
-        const pixels = (Number.parseFloat(getComputedStyle(one).fontSize) * svg.getBoundingClientRect().width) / svg.viewBox.baseVal.width;
-        return { points: pixels * 0.75, figure: one.closest("figure").id, text: one.textContent };
-      }),
-    );
-    assert.deepEqual(letters.filter(({ points }) => points < 5.99), [], name);
-    assert.equal(await page.locator("select:visible, button:visible, details:visible, .hint:visible").count(), 0);
-    await close(page);
-  }
-});
-
-/** How many pages a page has on paper, and how many lines and curves are drawn on the last of them. */
-async function lastPaper(page) {
-  const pages = (await page.pdf({ format: "A4" })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
-  const last = (await page.pdf({ format: "A4", pageRanges: String(pages) })).toString("latin1");
-  const texts = [...last.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)].map(([, stream]) => {
-    try {
-      // A stream's last byte may look like the end of its line, and is not needed.
-      return inflateSync(Buffer.from(stream, "latin1"), { finishFlush: constants.Z_SYNC_FLUSH }).toString("latin1");
-    } catch {
-      return ""; // no compressed stream
-    }
-  });
-  return { pages, strokes: Math.max(...texts.map((text) => (text.match(/\s[lc]\n/g) ?? []).length)) };
-}
-
-test("no page of paper has the last line alone", async () => {
-  const page = await open(pageOf("lecture/naive-master-ring"));
-  await page.evaluate(() => document.querySelector(".end").before(document.createElement("hr")));
-  const before = (height) => page.$eval("hr", (one, space) => one.style.setProperty("height", `${space}mm`), height);
-  const { pages: first } = await lastPaper(page);
-  for (let space = 200, pages = first; pages === first; space += 4) {
-    assert.ok(space < 400, "somewhere the last figure does not fit any more");
-    await before(space);
-    const paper = await lastPaper(page);
-    pages = paper.pages;
-    assert.ok(paper.strokes > 100, `${space} mm farther down the last figure is on the last page: ${paper.strokes} lines`);
-  }
-  await close(page);
 });
 
 test("those who do not see a picture hear what it shows", async () => {
