@@ -181,10 +181,10 @@ class Playground {
   /** The notes about the setting, and the buttons. */
   say() {
     const { setting, refusal, refusalOfA } = this.said;
-    const idleNics = refusal ? "" : idleNicsText(this.now, this.engine);
-    const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA, idleNics].filter(Boolean);
-    showNotes(notes, refusal ? [] : this.now.answer.warnings);
-    this.announce(refusal ?? [byId("time").textContent, boundText(this.now), byId("compared").textContent, ...notes].filter(Boolean).join(", "));
+    const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
+    const tip = refusal ? "" : idleNicsText(this.now, this.engine);
+    showNotes(notes, refusal ? [] : this.now.answer.warnings, tip);
+    this.announce(refusal ?? [byId("time").textContent, boundText(this.now), byId("compared").textContent, ...notes, tip].filter(Boolean).join(", "));
     showWhose(refusal !== null, this.now);
     const different = this.a && Object.keys(setApart(this.engine, this.a.setting, this.setting)).length > 0;
     this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
@@ -215,10 +215,10 @@ function announcer(place) {
   };
 }
 
-/** @param {string[]} notes @param {string[]} warnings that the command line prints as warnings */
-function showNotes(notes, warnings) {
+/** @param {string[]} notes @param {string[]} warnings that the command line prints as warnings @param {string} [tip] */
+function showNotes(notes, warnings, tip = "") {
   const all = [...notes.map((text) => element("p", "notice", text)), ...warnings.map((text) => element("p", "notice caution", `Warning: ${text}`))];
-  byId("notes").replaceChildren(...all);
+  byId("notes").replaceChildren(...all, ...(tip ? [element("p", "notice tip", tip)] : []));
 }
 
 /** Also for a refused setting: the command line says more about it. */

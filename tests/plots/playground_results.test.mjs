@@ -41,7 +41,7 @@ async function show(fragment) {
   await page.waitForFunction(() => document.body.dataset.drawn === "1");
   return page.evaluate(() => ({
     refused: document.body.classList.contains("stale"),
-    notes: [...document.querySelectorAll("#notes .notice:not(.caution)")].map((note) => note.textContent).join("\n"),
+    notes: [...document.querySelectorAll("#notes .notice:not(.caution, .tip)")].map((note) => note.textContent).join("\n"),
     warnings: [...document.querySelectorAll("#notes .caution")].map((note) => note.textContent.replace(/^Warning: /, "")),
     formula: document.querySelector("#formula").textContent,
     ps: document.querySelector("#time").dataset.ps,
