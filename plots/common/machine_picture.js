@@ -142,7 +142,7 @@ function boxesOf(nodes, places, rooms) {
 
 function boxWith(text, room, whole) {
   const side = Math.min(mostRoom, room);
-  return { text, wide: Math.max(side, text ? textWidth(text) + 6 : 0), high: side * 0.7, whole };
+  return { text, wide: Math.max(side, text ? text.length * deviceLetter + 5 : 0), high: side * 0.7, whole };
 }
 
 /** Kinds of devices of which not every box has its whole name. @param {Device[]} nodes @returns {string[]} */
