@@ -127,6 +127,26 @@ TEST(Explanation, KnobsSayWhatSimulatingTheChangeSays) {
   EXPECT_EQ(find_knob(e, "overhead of all links", "2.5 us")->time, run_case(prompt).time);
 }
 
+// Each enters a node at another rank, and so through another NIC.
+TEST(Explanation, TriesAsManyChannelsAsANodeHasRanks) {
+  const LinkParameters link{gigabytes_per_second(50), Time{}, microseconds(1)};
+  Case point = lecture_case(1);
+  point.collective.operation = Operation::all_reduce;
+  point.choice.name = "ring";
+  const Case on_nodes = changed(point, [&](Cluster& c) {
+    c.topology = make_nodes({.nodes = 2,
+                             .gpus_per_node = 4,
+                             .nics_per_node = 4,
+                             .intra_link = link,
+                             .inter_link = link});
+  });
+  const Explanation e = explain(on_nodes);
+  ASSERT_NE(find_knob(e, "channels", "4"), nullptr);
+  Case four = on_nodes;
+  four.choice.channels = 4;
+  EXPECT_EQ(find_knob(e, "channels", "4")->time, run_case(four).time);
+}
+
 TEST(Explanation, AlgorithmsAreAllNamedAndAutoBecomesTheFastest) {
   Case point = case_on(make_switch(8, cable), Operation::all_reduce, kibibytes(64), "auto");
   const Explanation e = explain(point);
