@@ -293,11 +293,11 @@ def name_machine(axes, theme, results):
     """Below the axes: what was run on the preset that all rows are of, and whether that is more than data sheets say."""
     cluster = (results.get("scenario") or {}).get("cluster") or {}
     preset = cluster.get("preset")
-    axes_of_sweep = results.get("axes") or ()
-    if not isinstance(preset, str) or any(axis in ("cluster", "cluster.preset") for axis in axes_of_sweep):
+    swept = set(results.get("axes") or ())
+    if not isinstance(preset, str) or swept & {"cluster", "cluster.preset"}:
         return
     nodes = cluster.get("nodes", 1)
-    text = preset if nodes == 1 or "cluster.nodes" in axes_of_sweep else f"{preset} x {nodes}"
+    text = preset if nodes == 1 or "cluster.nodes" in swept else f"{preset} x {nodes}"
     operations = {row.get("op") for row in results["rows"]}
     if len(operations) == 1:
         text = f"{operations.pop()} on {text}"

@@ -24,7 +24,7 @@ struct MessageChain {
   double bytes = 0;
   double times = 0;
   double crossing = 0;  // the share that goes to another node
-  double channels = 1;  // of each message a part
+  double channels = 1;  // each carries so many bytes at a time
   double shares = 1;    // of a link in a node, because so many channels cross it
   std::pair<Rank, Rank> inside, between;
 };
@@ -142,7 +142,7 @@ LinkProtocol fastest_protocol(const std::vector<MessageChain>& chains, const Top
   return best;
 }
 
-// On all channels together, as hops of collectives by themselves are of.
+// Counted over all channels, as for the hops of a collective that runs by itself.
 Bytes mean_message(const std::vector<MessageChain>& chains) {
   double bytes = 0, messages = 0;
   for (const MessageChain& chain : chains) {
