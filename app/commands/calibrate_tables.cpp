@@ -138,6 +138,16 @@ class TablesCalibration {
     const std::vector<std::string> questions = questions_about(table);
     if (one_machine() && !questions.empty())
       throw UsageError(fmt::format("{}: {}", printable(table.source), questions.front()));
+    if (one_machine() && !table.nodes) assume_nodes(table);
+  }
+
+  void assume_nodes(MeasuredTable& table) const {
+    table.nodes = (*table.ranks - 1) / preset_->gpus + 1;
+    if (*table.nodes > 1 && !terminal_.quiet)
+      terminal_.err << fmt::format(
+          "assumed: {} ran on {} nodes, because the log does not say how many; --nodes N says "
+          "otherwise\n",
+          printable(table.source), *table.nodes);
   }
 
   TablesFit fitted() {

@@ -342,6 +342,11 @@ class LogComparison {
     if (counts.wrong_data > 0)
       tell(exit_wrong_data, "wrong data in " + part_text(counts.wrong_data, counts.rows, "row"),
            false);
+    else if (table_->wrong_values != 0)
+      tell(exit_wrong_data,
+           "the run found " + count_text(table_->wrong_values, "wrong value") +
+               ", in no row of these",
+           false);
     if (counts.judged() == 0)
       tell(exit_not_measurable, "no row can be compared: " + results.rows.front().why_no_verdict(),
            false);

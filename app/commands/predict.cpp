@@ -226,6 +226,9 @@ class ScenarioMaker {
     if (preset == nullptr) return std::nullopt;
     const std::int64_t of_each = gpus_of_each_node(*preset);
     const std::string option = options_.ranks_option();
+    if (of_each < 1)
+      throw UsageError(
+          fmt::format("{} {}: at least one GPU of each node takes part", option, of_each));
     if (of_each > preset->gpus)
       throw UsageError(fmt::format(
           "{} {}: a {} has {} GPUs; {} counts those of each node, and --nodes joins several",

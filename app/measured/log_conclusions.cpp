@@ -338,7 +338,7 @@ class Conclusion {
       if (half.wrong || !half.checked) return half.wrong;
       return all_right ? std::optional<std::int64_t>(0) : std::nullopt;
     };
-    std::size_t misfits = 0;
+    std::vector<std::string> misfits;
     for (const LogRow& row : rows_) {
       MeasuredTableRow taken;
       taken.size = row.size;
@@ -354,12 +354,16 @@ class Conclusion {
         taken.algorithm = choice->algorithm;
         taken.protocol = choice->protocol;
       }
-      misfits += row.fits_us || row.fits_ms ? 0 : 1;
+      if (!row.fits_us && !row.fits_ms) misfits.push_back(std::to_string(row.line));
       table_.rows.push_back(std::move(taken));
     }
-    if (misfits > 0)
-      table_.notes.push_back("algbw is not size / time in " +
-                             part_text(misfits, rows_.size(), "row"));
+    if (misfits.empty()) return;
+    constexpr std::size_t most_named = 3;
+    std::string note =
+        "algbw is not size / time in " + part_text(misfits.size(), rows_.size(), "row") + ": line ";
+    for (std::size_t i = 0; i < std::min(misfits.size(), most_named); ++i)
+      note += (i > 0 ? ", " : "") + misfits[i];
+    table_.notes.push_back(note + (misfits.size() > most_named ? " and more" : ""));
   }
 
   void take_notes() {
@@ -370,8 +374,9 @@ class Conclusion {
       table_.notes.emplace_back("the end of the run is not there");
     if (run_.elided) table_.notes.emplace_back("rows were left out (\"...\")");
     for (const std::string& one : run_.damaged) table_.notes.push_back(one);
-    if (run_.out_of_bounds && *run_.out_of_bounds != 0)
-      table_.notes.push_back("the run found " + count_text(*run_.out_of_bounds, "wrong value"));
+    table_.wrong_values = run_.out_of_bounds.value_or(0);
+    if (table_.wrong_values != 0)
+      table_.notes.push_back("the run found " + count_text(table_.wrong_values, "wrong value"));
   }
 
   const LogRun& run_;

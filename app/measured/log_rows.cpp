@@ -92,8 +92,11 @@ std::vector<Assignment> assignments(const LogHeader& header) {
   return all;
 }
 
+// Of which halves the times and rates must agree.
+enum class Fit : std::uint8_t { of_none, of_first, of_both };
+
 std::optional<LogRow> assigned(LogRow row, Values words, const Assignment& how,
-                               const LogHeader& header, bool must_fit) {
+                               const LogHeader& header, Fit must_fit) {
   const std::size_t from = how.root ? 1 : 0;
   if (words.size() != from + how.halves * how.per_half || how.per_half < 3) return std::nullopt;
   if (how.root) {
@@ -108,10 +111,13 @@ std::optional<LogRow> assigned(LogRow row, Values words, const Assignment& how,
   row.out = *half;
   row.fits_us = fits(*half, row.size, 1e-6, out);
   row.fits_ms = fits(*half, row.size, 1e-3, out);
-  if (must_fit && !row.fits_us && !row.fits_ms) return std::nullopt;
+  if (must_fit != Fit::of_none && !row.fits_us && !row.fits_ms) return std::nullopt;
   if (how.halves == 1) return row;
   const Values in = words.subspan(from + how.per_half, how.per_half);
   row.in_place = read_half(in, header);
+  if (must_fit == Fit::of_both && row.in_place && !fits(*row.in_place, row.size, 1e-6, in) &&
+      !fits(*row.in_place, row.size, 1e-3, in))
+    return std::nullopt;
   const bool nothing = std::all_of(in.begin(), in.end(), is_not_there);
   if (!row.in_place && !nothing) return std::nullopt;
   return row;
@@ -167,10 +173,18 @@ std::optional<RowHead> read_row_head(const Words& words) {
 std::optional<LogRow> finish_row(LogRow head, const Words& words, const LogHeader& header) {
   const Values values(words);
   for (const Assignment& how : assignments(header))
-    if (std::optional<LogRow> row = assigned(head, values, how, header, true)) return row;
+    if (std::optional<LogRow> row = assigned(head, values, how, header, Fit::of_first)) return row;
   // With the columns that the header names, the numbers are what is printed, right or not.
   if (!header.seen) return std::nullopt;
-  return assigned(std::move(head), values, assignments(header).front(), header, false);
+  return assigned(std::move(head), values, assignments(header).front(), header, Fit::of_none);
+}
+
+std::optional<LogRow> finish_cut_row(const LogRow& head, const Words& words,
+                                     const LogHeader& header) {
+  for (const Assignment& how : assignments(header))
+    if (std::optional<LogRow> row = assigned(head, Values(words), how, header, Fit::of_both))
+      return row;
+  return std::nullopt;
 }
 
 bool are_values(const Words& words) {

@@ -63,6 +63,10 @@ struct RowHead {
 // when they are not.
 [[nodiscard]] std::optional<LogRow> finish_row(LogRow head, const Words& words,
                                                const LogHeader& header);
+// The same of a row that other lines run into, with algbw = size / time in both halves: what is
+// left of such a row can look like another.
+[[nodiscard]] std::optional<LogRow> finish_cut_row(const LogRow& head, const Words& words,
+                                                   const LogHeader& header);
 
 // Whether all of them are numbers, or "N/A" in place of one.
 [[nodiscard]] bool are_values(const Words& words);

@@ -283,7 +283,12 @@ std::string MeasuredFile::fill_from_tables(CaseResult& row, bool in_place) const
     if (!different.empty() || entry->suspect || !time || !(*time > 0)) continue;
     times.push_back(*time);
     const auto wrong = in_place ? entry->in_place_wrong : entry->wrong;
-    if (wrong && *wrong > 0) measured.wrong_data = fmt::format("{} elements were wrong", *wrong);
+    const auto other = in_place ? entry->wrong : entry->in_place_wrong;
+    if (wrong && *wrong > 0)
+      measured.wrong_data = fmt::format("{} elements were wrong", *wrong);
+    else if (other && *other > 0)
+      measured.wrong_data =
+          fmt::format("{} elements were wrong {}", *other, in_place ? "out of place" : "in place");
     unchecked = unchecked || !wrong;
     measured.ran = choice_text(*entry);
     measured.device = table->gpu;

@@ -43,6 +43,7 @@ struct MeasuredTable {
   MeasuredLaunch launch = MeasuredLaunch::unknown;
   std::optional<int> iterations, warmup;
   bool complete = true;                                // the end of the run is there
+  std::int64_t wrong_values = 0;                       // that the end of the run counts
   std::string preset, owner, kind, id, date, remarks;  // of published tables
   std::vector<MeasuredTableRow> rows;
   std::vector<std::string> found;  // where the facts come from: "8 ranks: busbw / algbw is 1.75"

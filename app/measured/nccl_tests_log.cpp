@@ -15,7 +15,8 @@
 namespace collsim {
 namespace {
 
-constexpr std::size_t most_damaged = 5;     // shown
+constexpr std::size_t most_damaged = 5;  // shown
+constexpr std::size_t longest_cut_word = 12;
 constexpr std::size_t most_rows = 100'000;  // of a log
 constexpr std::size_t most_rank_lines = 1'000'000;
 
@@ -77,6 +78,7 @@ class LogReader {
     }
     line = without_tags(line);
     if (line.empty()) return;
+    if (take_rest_of_row(line)) return;
     split_words(line, words_);
     if (!take_numbers(line)) take_text(line);
   }
@@ -86,10 +88,10 @@ class LogReader {
   // Whether it is a row, or what a debug line left of one.
   bool take_numbers(std::string_view line) {
     const char first = line.front();
-    if (!is_digit(first) && first != '-' && first != 'N') return false;
+    const bool of_a_rest = pending_ && first == '.';
+    if (!is_digit(first) && first != '-' && first != 'N' && !of_a_rest) return false;
     if (pending_ && are_values(words_)) {
-      pending_values_.insert(pending_values_.end(), words_.begin(), words_.end());
-      finish_pending(false);
+      add_to_pending();
       return true;
     }
     if (!is_digit(first)) return false;
@@ -109,7 +111,10 @@ class LogReader {
 
   // The size of a row with something else behind it than columns.
   bool tell_damaged(std::string_view line) {
-    if (!run_.header.seen || words_.size() < 4 || !integer_in(words_[0]) || !integer_in(words_[1]))
+    const auto is_count = [](std::string_view word) {  // also one that is too large
+      return std::all_of(word.begin(), word.end(), is_digit);
+    };
+    if (!run_.header.seen || words_.size() < 4 || !is_count(words_[0]) || !is_count(words_[1]))
       return false;
     damaged(fmt::format("line {}: not the columns of a row: {}", number_,
                         shortened(printable(line), 80)));
@@ -122,17 +127,74 @@ class LogReader {
     split_words(before, words_);
     glued_ = glued_value(debug.prefix);
     if (!glued_.empty() && (pending_ || !words_.empty())) words_.push_back(glued_);
-    if (words_.empty() || !is_digit(words_.front().front())) return;
+    if (words_.empty()) return begin_of_row("", digits_before(debug.prefix));
+    if (!is_digit(words_.front().front())) return;
     if (pending_ && are_values(words_)) {
-      pending_values_.insert(pending_values_.end(), words_.begin(), words_.end());
-      finish_pending(false);
-      return;
+      add_to_pending();
+    } else {
+      const std::optional<RowHead> head = read_row_head(words_);
+      const bool whole_head = head && (head->words > 3 || !run_.header.reduction);
+      if (!whole_head) return begin_of_row(before, debug.prefix.substr(0, longest_cut_word));
+      finish_pending(true);
+      row_words_.assign(words_.begin() + static_cast<std::ptrdiff_t>(head->words), words_.end());
+      begin_pending(*head);
     }
+    if (pending_ && glued_.empty()) pending_digits_ = digits_before(debug.prefix);
+  }
+
+  // What of "27host:1:2" may be the first digits of a number that the debug line runs into.
+  static std::string_view digits_before(std::string_view prefix) {
+    const auto is_of_number = [](char c) { return is_digit(c) || c == '.' || c == '-'; };
+    const auto end = std::find_if_not(prefix.begin(), prefix.end(), is_of_number);
+    return prefix.substr(0, static_cast<std::size_t>(end - prefix.begin()));
+  }
+
+  // A row that was cut before its times: what stood there, once the header has said what rows are,
+  // and the word behind it, which begins like the row's next and goes on as the debug line.
+  void begin_of_row(std::string_view text, std::string_view word) {
+    if (!run_.header.seen || (text.empty() && word.empty())) return;
+    if (!text.empty()) finish_pending(true);
+    cut_head_ = text;
+    cut_word_ = word;
+  }
+
+  // Whether the line is the rest of it.
+  bool take_rest_of_row(std::string_view line) {
+    const std::string_view head = std::exchange(cut_head_, {});
+    const std::string_view word = std::exchange(cut_word_, {});
+    if ((head.empty() && word.empty()) || !run_.header.seen) return false;
+    for (std::size_t length = word.size() + 1; length-- > 0;)
+      for (const std::string_view gap : {"", " "}) {
+        const std::string joined = std::string(head)
+                                       .append(length > 0 ? " " : "")
+                                       .append(word.substr(0, length))
+                                       .append(gap)
+                                       .append(line);
+        if (std::optional<LogRow> row = whole_row(joined)) {
+          add_row(std::move(*row));
+          return true;
+        }
+      }
+    split_words(head, words_);
+    // Else it is the number of a line, a time or the name of a host.
+    if (words_.size() > 1 && integer_in(words_[0]) && integer_in(words_[1]))
+      damaged(fmt::format("line {}: a row that is cut behind \"{}\"", number_,
+                          shortened(printable(head), 40)));
+    return false;
+  }
+
+  [[nodiscard]] std::optional<LogRow> whole_row(const std::string& text) {
+    split_words(text, words_);
     const std::optional<RowHead> head = read_row_head(words_);
-    if (!head) return;
-    finish_pending(true);
+    if (!head || !element_bytes(known_element_type(head->row.type)) || head->row.count == 0 ||
+        head->row.size % head->row.count != 0)
+      return std::nullopt;
+    const std::string& reduction = head->row.reduction;
+    if (run_.header.reduction && reduction != "none" && known_reduction(reduction).empty())
+      return std::nullopt;
     row_words_.assign(words_.begin() + static_cast<std::ptrdiff_t>(head->words), words_.end());
-    begin_pending(*head);
+    if (row_words_.size() != words_of_a_row()) return std::nullopt;
+    return finish_cut_row(head->row, row_words_, run_.header);
   }
 
   // The end of a row that ran into the name of a host: "-1" of "-1node7:12:34".  Where the host's
@@ -159,6 +221,41 @@ class LogReader {
     pending_->line = number_;
     pending_values_ = row_words_;
     pending_line_ = number_;
+    pending_cuts_.clear();
+    pending_digits_ = {};
+  }
+
+  void add_to_pending() {
+    pending_cuts_.push_back({pending_values_.size(), std::exchange(pending_digits_, {})});
+    pending_values_.insert(pending_values_.end(), words_.begin(), words_.end());
+    finish_pending(false);
+  }
+
+  // As its parts stand, or with one number put together that was cut in two.
+  [[nodiscard]] std::optional<LogRow> row_of_parts() const {
+    if (pending_cuts_.empty()) return finish_row(*pending_, pending_values_, run_.header);
+    const auto loses_a_sign = [](const Cut& cut) { return cut.digits.starts_with('-'); };
+    if (std::none_of(pending_cuts_.begin(), pending_cuts_.end(), loses_a_sign))
+      if (auto row = finish_cut_row(*pending_, pending_values_, run_.header)) return row;
+    for (const auto& [at, digits] : pending_cuts_) {
+      std::string number;
+      for (std::size_t length = digits.size(); length > 0; --length) {
+        Words words = pending_values_;
+        number = std::string(digits.substr(0, length)).append(words[at]);
+        words[at] = number;
+        if (auto row = finish_cut_row(*pending_, words, run_.header)) return row;
+        words[at] = pending_values_[at];
+        words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), digits.substr(0, length));
+        if (auto row = finish_cut_row(*pending_, words, run_.header)) return row;
+      }
+      if (at == 0) continue;
+      Words words = pending_values_;
+      number = std::string(words[at - 1]).append(words[at]);
+      words[at - 1] = number;
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+      if (auto row = finish_cut_row(*pending_, words, run_.header)) return row;
+    }
+    return std::nullopt;
   }
 
   // Both halves are there, or (`last`) no more of it will come.
@@ -166,16 +263,19 @@ class LogReader {
     if (!pending_) return;
     const std::size_t whole = words_of_a_row();
     if (!last && pending_values_.size() < whole) return;
-    std::optional<LogRow> row = finish_row(*pending_, pending_values_, run_.header);
+    std::optional<LogRow> row = row_of_parts();
     const std::size_t found = pending_values_.size();
     pending_.reset();  // before add_row(), which may finish a run and what is pending in it
     pending_values_.clear();
     const std::uint32_t line = std::exchange(number_, pending_line_);
     if (row)
       add_row(std::move(*row));
-    else
+    else if (found < whole)
       damaged(fmt::format("line {}: a row that is cut: {} of {} columns behind its size and type",
                           pending_line_, found, whole));
+    else
+      damaged(fmt::format("line {}: a row that is cut, of which algbw is not size / time",
+                          pending_line_));
     number_ = line;
   }
 
@@ -309,6 +409,14 @@ class LogReader {
   Words words_, row_words_, pending_values_;
   std::string_view glued_;
   std::optional<LogRow> pending_;  // a row whose end has not come yet
+  // Before which of its values another line stood, and what digits that line began with.
+  struct Cut {
+    std::size_t at;
+    std::string_view digits;
+  };
+  std::vector<Cut> pending_cuts_;
+  std::string_view cut_head_, cut_word_;
+  std::string_view pending_digits_;
   std::uint32_t pending_line_ = 0, number_ = 0;
   std::size_t rows_ = 0;
 };

@@ -74,7 +74,19 @@ std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
   return groups;
 }
 
+// Rows of which some have what NCCL's launches and protocols cost, and others none of it.
+bool mixes_ideal_with_nccl(const std::vector<CaseResult>& rows) {
+  const auto of_nccl = [](const CaseResult& row) { return row.nccl.has_value(); };
+  return std::any_of(rows.begin(), rows.end(), of_nccl) &&
+         !std::all_of(rows.begin(), rows.end(), of_nccl);
+}
+
 void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
+  if (mixes_ideal_with_nccl(rows)) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!rows[i].nccl) remarks[i] = "without launch and protocol: not comparable";
+    return;
+  }
   const std::map<std::string, Group> groups = groups_of(rows);
   const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -13,6 +13,7 @@
 
 #include "app/scenario/nccl_rings.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/scenario/workload/device.hpp"
 #include "app/study/nccl_machine.hpp"
 
 namespace collsim {
@@ -206,6 +207,14 @@ Bytes message_of(const Collective& collective, LinkProtocol protocol, int member
   return collective.bytes() / collective.size();
 }
 
+// One GPU only copies, without a kernel of NCCL's: every byte is read from its memory and written.
+void copy_at_full_speed(Case& made) {
+  const Preset* const preset = find_preset(made.cluster->preset);
+  const auto known = preset != nullptr ? device_of_preset(*preset) : std::nullopt;
+  if (known && known->device.memory_bandwidth > 0)
+    made.costs.local_bandwidth = Bandwidth(std::llround(known->device.memory_bandwidth / 2));
+}
+
 // `direct_rings`: nccl_rings() of the group.
 Case candidate(const Case& asked, const Way& way,
                const std::vector<std::vector<int>>& direct_rings) {
@@ -225,7 +234,7 @@ Case candidate(const Case& asked, const Way& way,
 
   AlgorithmChoice choice;
   choice.name = way.algorithm;
-  choice.local_pass = way.algorithm == "ring";
+  choice.local_pass = way.algorithm == "ring" && collective.size() > 1;
   // Sends and receives are the same wherever the peer is; so ranks go on standing for each other.
   if (several_nodes && !point_to_point(way.protocol)) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
@@ -251,6 +260,7 @@ Case candidate(const Case& asked, const Way& way,
   made.costs.launch = launch.base;
   made.costs.local_bandwidth = launch.local_bandwidth;
   if (point_to_point(way.protocol)) made.costs.instruction_overhead = launch.per_peer;
+  if (collective.size() == 1) copy_at_full_speed(made);
   return made;
 }
 
@@ -364,6 +374,7 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
   else if (found.tables > 0)
     found.outside = outside_of_tables(cluster.gpu_kind, cluster.network_kind, nodes,
                                       to_string(collective.operation));
+  if (collective.size() == 1) found.outside = "one GPU only copies, of which no table was used";
   const bool sharp_nvls = candidate.nccl == NcclAlgorithm::nvls && nodes > 1;
   if (found.outside.empty() && candidate.nccl && (is_collnet(*candidate.nccl) || sharp_nvls))
     found.outside = "no published table says that switches of the network added";

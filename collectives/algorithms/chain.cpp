@@ -90,26 +90,24 @@ Program chain_reduce(Chain at, Span source, Span sum) {
                            : receive_reduce_send(at.previous, source, at.next));
 }
 
-Program chain_up(Group line, Span source, Span result) {
-  const int me = line.me();
-  const bool last = me == line.size() - 1;
-  const Endpoint below = last ? Endpoint{} : line[me + 1];
-  const Endpoint above = me > 0 ? line[me - 1] : role_above(below, 1);
+// Up a line, which is a ring that is cut open before its place 0, and down it.
+Program chain_up(Ring line, Endpoint self, Span source, Span result) {
+  const bool first = line.place == 0, last = line.place == line.size - 1;
+  const Endpoint above = first ? role_above(line.next, 1) : line.previous;
   ChunkByChunk<> step;
-  step.add(me == 0 ? receive_reduce_store_send(below, source, result, above)
-           : last  ? send(above, source)
-                   : receive_reduce_send(below, source, above));
-  if (me > 0 && source == result) step.add(signal(role_above(line.self(), 1)));
+  step.add(first  ? receive_reduce_store_send(line.next, source, result, above)
+           : last ? send(above, source)
+                  : receive_reduce_send(line.next, source, above));
+  if (!first && source == result) step.add(signal(role_above(self, 1)));
   co_yield step;
 }
 
-Program chain_down(Group line, bool in_place, Span result) {
-  const int me = line.me();
-  const Endpoint above = me == 1 ? role_above(line[0], -1) : line[me - 1];
+Program chain_down(Ring line, Endpoint self, bool in_place, Span result) {
+  const Endpoint above = line.place == 1 ? role_above(line.previous, -1) : line.previous;
   ChunkByChunk<> step;
-  if (in_place) step.add(wait(role_above(line.self(), -1)));
-  step.add(me == line.size() - 1 ? receive(above, result)
-                                 : receive_send(above, result, line[me + 1]));
+  if (in_place) step.add(wait(role_above(self, -1)));
+  step.add(line.place == line.size - 1 ? receive(above, result)
+                                       : receive_send(above, result, line.next));
   co_yield step;
 }
 
@@ -117,9 +115,10 @@ Program chain_all_reduce(const Task& task) {
   const Span source = source_vector(task), result = result_vector(task);
   const bool up = task.role == 0;
   if (task.group.size() == 1) return up ? copy_alone(source, result) : Program();
-  if (up) return chain_up(task.group, source, result);
-  if (task.group.me() == 0) return {};  // the up lane sends the sum down itself
-  return chain_down(task.group, task.in_place, result);
+  const Ring line = Ring::up(task);
+  if (up) return chain_up(line, task.group.self(), source, result);
+  if (line.place == 0) return {};  // the up lane sends the sum down itself
+  return chain_down(line, task.group.self(), task.in_place, result);
 }
 
 constexpr std::string_view chain_reduce_time =

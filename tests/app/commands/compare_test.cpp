@@ -302,6 +302,38 @@ TEST(Compare, TellsOfWrongData) {
   expect_contains(ran.out, "3 elements were wrong");
 }
 
+TEST(Compare, TellsOfWrongDataInPlaceAndAtTheEnd) {
+  const Folder folder;
+  const std::string in_place =
+      folder.write("in_place.csv",
+                   "op,dtype,ranks,nodes,gpu,size,time_us,in_place_time_us,wrong,in_place_wrong\n"
+                   "all_reduce,float,8,1,H200,1048576,100,100,0,7\n");
+  const Ran ran = run_collsim({"compare", in_place});
+  EXPECT_EQ(ran.code, exit_wrong_data);
+  expect_contains(ran.out, "7 elements were wrong in place");
+  std::ifstream file(example);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string right = "# Out of bounds values : 0 OK";
+  ASSERT_NE(text.find(right), std::string::npos);
+  text.replace(text.find(right), right.size(), "# Out of bounds values : 12 FAILED");
+  for (const char* format : {"table", "json"}) {
+    const Ran end =
+        run_collsim({"compare", folder.write("end.log", text), "--format", format, "--quiet"});
+    EXPECT_EQ(end.code, exit_wrong_data) << format;
+  }
+}
+
+TEST(CalibrateTables, AssumesNodesAsCompareDoes) {
+  const Folder folder;
+  const std::string to = folder.path("machine.json");
+  const std::string log = folder.write("log.csv", table("H100", "1048576,100,,", "16", ""));
+  const Ran ran = run_collsim({"calibrate", "--from", log, "-o", to});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.err, " ran on 2 nodes, because the log does not say how many; --nodes N");
+  expect_contains(folder.read("machine.json"), "\"nodes\": 2");
+  EXPECT_EQ(run_collsim({"compare", log, to, "--quiet"}).code, exit_fine);
+}
+
 TEST(Compare, TakesEveryRunOfAPaste) {
   const Folder folder;
   std::string paste;

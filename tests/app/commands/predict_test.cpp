@@ -441,5 +441,26 @@ TEST(Predict, SaysWhatRanksTakePartAndWhoLaunches) {
   expect_lacks(head({"--nodes", "2"}), "each");
 }
 
+// Along NVLinks, as its rings.
+TEST(Predict, ATreeOnADgx1IsAboutAsFastAsARing) {
+  const auto time = [](const char* algorithm) {
+    const Ran ran =
+        run_collsim({"predict", "all-reduce", "-b", "1G", "-e", "1G", "--preset", "dgx-1-v100",
+                     "--nccl-algo", algorithm, "--format", "json", "--quiet"});
+    return json::parse(ran.out)["rows"][0]["time_s"].get<double>();
+  };
+  EXPECT_LT(time("Tree"), 1.3 * time("Ring"));
+}
+
+TEST(Predict, OneGpuOnlyCopies) {
+  const Ran ran = run_collsim({"predict", "all-reduce", "-b", "256M", "-e", "256M", "-g", "1",
+                               "--preset", "dgx-h100", "--quiet", "--format", "json"});
+  const json row = json::parse(ran.out)["rows"][0];
+  EXPECT_NEAR(row["time_s"].get<double>(), 5.03e-6 + 2 * 268435456 / 2209e9, 1e-6);
+  expect_contains(row["error_class"]["outside"].get<std::string>(), "one GPU only copies");
+  const Ran none = run_collsim({"predict", "all-reduce", "-g", "0", "--preset", "dgx-h100"});
+  expect_contains(none.err, "-g 0: at least one GPU of each node takes part");
+}
+
 }  // namespace
 }  // namespace collsim

@@ -182,6 +182,27 @@ TEST(NcclTestsLog, JoinsRowsThatDebugLinesCut) {
   }
 }
 
+TEST(NcclTestsLog, WhereverADebugLineCutsARowItIsWhole) {
+  const std::string row = row_1m;
+  for (std::size_t at = 1; at < row.size(); ++at) {
+    SCOPED_TRACE(row.substr(0, at));
+    const std::string cut = paste(
+        row.substr(0, at) + "h100-7:12:34 [0] NCCL INFO AllReduce: opCount 1", row.substr(at));
+    const ReadTables read = read_tables(header_line + "\n" + cut + row_2m + "\n" + average_line);
+    expect_both_rows(read.only());
+    EXPECT_TRUE(read.only().notes.empty()) << notes_of(read.only());
+  }
+}
+
+TEST(NcclTestsLog, ARowWhoseSizeIsTooLargeIsNamed) {
+  const std::string row =
+      "123456789012345678901234567890 262144 float sum -1 27.37 38.31 67.04 0 "
+      "26.93 38.94 68.14 0";
+  const ReadTables read = read_tables(paste(header_line, row, row_2m, average_line));
+  EXPECT_EQ(read.only().rows.size(), 1U);
+  expect_contains(notes_of(read.only()), "line 2: not the columns of a row: 1234567890");
+}
+
 TEST(NcclTestsLog, ACutRowMayBeginTheNextRun) {
   const std::string cut = paste("     2097152        524288     float     sum      -1",
                                 "lab7:3038:3038 [0] NCCL INFO AllReduce: 2097152 Bytes",
@@ -259,7 +280,7 @@ TEST(NcclTestsLog, SaysWhatDoesNotFit) {
       paste("#  Rank  0 Group  0 Pid   21 on a device  0 [0x19] Tesla T4", header_line, row_1m,
             "2097152 524288 float sum -1 42.21 149.68 261.94 0 42.09 49.83 87.20 0", average_line));
   expect_contains(notes_of(read.only()), "busbw / algbw is 1.75, which does not fit 1 rank\n");
-  expect_contains(notes_of(read.only()), "algbw is not size / time in 1 of 2 rows\n");
+  expect_contains(notes_of(read.only()), "algbw is not size / time in 1 of 2 rows: line 4\n");
 }
 
 TEST(NcclTestsLog, AsksForTheCollectiveThatItCannotTell) {

@@ -58,6 +58,14 @@ TEST(Table, SomeRowsMayHaveNoFormula) {
               "       2  10.78 ms         -     4.01  6.227 GB/s   <- best of these\n");
 }
 
+TEST(Table, TimesWithoutNcclsCostsAreNotComparedWithThoseThatHaveThem) {
+  Results results = lecture_results({1, 2});
+  results.rows[0].nccl = NcclAlgorithm::ring;
+  const std::string text = written(results, Format::table);
+  expect_lacks(text, "<- best");
+  expect_contains(text, "without launch and protocol: not comparable");
+}
+
 TEST(Table, ExpectationsStandBelowTheRows) {
   Results results = lecture_results({1});
   results.expect = {{.id = "one", .ok = true, .checked = 1, .failed = 0, .worst = 0.00017},
