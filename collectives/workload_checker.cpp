@@ -67,6 +67,7 @@ class WorkloadChecker {
   void record(const Cursor& cursor, std::size_t position);
   bool wait(const Cursor& cursor, std::size_t position);
   bool send(const Cursor& cursor);
+  [[nodiscard]] const StreamEnd* first_not_received(StreamId id) const;
   bool receive(Cursor& cursor);
   bool call(Cursor& cursor);
   [[nodiscard]] bool may_begin(const Cursor& cursor) const;
@@ -196,6 +197,7 @@ bool WorkloadChecker::carry_out(StreamId id) {
       if (memory_) memory_->work(line_of(cursor));
       break;
     case Action::Kind::drain:
+      if (launch_.sends == Sends::rendezvous && first_not_received(id) != nullptr) return false;
       if (memory_) memory_->drain(position, cursor.stream);
       break;
     case Action::Kind::record: record(cursor, position); break;
@@ -256,12 +258,6 @@ bool WorkloadChecker::send(const Cursor& cursor) {
   std::deque<Sent>& queue = messages_[stream_id(cursor.rank, cursor.stream)][to];
   const auto slots = static_cast<std::size_t>(workload_.slots().value_or(0));
   if (workload_.slots() && queue.size() >= slots) return false;
-  if (launch_.sends == Sends::rendezvous && has_stream(to)) {
-    const Action* const other = cursors_[stream_id(to.rank, to.stream)].action;
-    const bool is_awaited = other != nullptr && other->kind == Action::Kind::receive &&
-                            other->peer == cursor.rank && other->other == cursor.stream;
-    if (!is_awaited || !queue.empty()) return false;
-  }
   queue.push_back({action.amount, action.place, {}});
   if (memory_) queue.back().values = memory_->send(line_of(cursor));
   ++report_.messages;
@@ -269,20 +265,23 @@ bool WorkloadChecker::send(const Cursor& cursor) {
   return true;
 }
 
+// Where of the messages of a stream one goes that has not been received; null: nowhere.
+const StreamEnd* WorkloadChecker::first_not_received(StreamId id) const {
+  for (const auto& [to, queue] : messages_[id])
+    if (!queue.empty()) return &to;
+  return nullptr;
+}
+
 bool WorkloadChecker::receive(Cursor& cursor) {
   const Action& action = *cursor.action;
   const StreamEnd from{action.peer, action.other};
-  const auto wake_sender = [&] {
-    if (has_stream(from)) wake(stream_id(from.rank, from.stream));
-  };
-  if (!std::exchange(cursor.has_arrived, true)) wake_sender();  // it may wait for this
   if (!has_stream(from)) return false;
   auto& sent_there = messages_[stream_id(from.rank, from.stream)];
   const auto found = sent_there.find({cursor.rank, cursor.stream});
   if (found == sent_there.end() || found->second.empty()) return false;
   const Sent sent = std::move(found->second.front());
   found->second.pop_front();
-  wake_sender();  // or for a slot
+  wake(stream_id(from.rank, from.stream));  // it may wait for this, or for a slot
   if (sent.bytes == action.amount) {
     if (memory_) memory_->receive(line_of(cursor), sent.values);
     return true;
@@ -421,6 +420,11 @@ std::optional<StreamId> WorkloadChecker::waits_for(const Cursor& cursor) const {
     return cursors_[id].action != nullptr ? std::optional(id) : std::nullopt;
   };
   if (action.kind == Action::Kind::wait) return if_running(stream_id(cursor.rank, action.other));
+  if (action.kind == Action::Kind::drain) {
+    const StreamEnd* const to = first_not_received(stream_id(cursor.rank, cursor.stream));
+    return to != nullptr && has_stream(*to) ? if_running(stream_id(to->rank, to->stream))
+                                            : std::nullopt;
+  }
   if (action.kind != Action::Kind::collective) {
     const StreamEnd peer{action.peer, action.other};
     return has_stream(peer) ? if_running(stream_id(peer.rank, peer.stream)) : std::nullopt;
@@ -447,6 +451,10 @@ std::string WorkloadChecker::wish(const Cursor& cursor) const {
       return concat(who, ": stream ", workload_.stream_names()[cursor.stream], " waits for stream ",
                     workload_.stream_names()[action.other]);
     case Action::Kind::send: return concat(who, " sends to ", peer, " and waits until it receives");
+    case Action::Kind::drain:
+      if (const StreamEnd* const to = first_not_received(stream_id(cursor.rank, cursor.stream)))
+        return concat(who, " sends to rank ", to->rank.index(), " and waits until it receives");
+      break;
     case Action::Kind::receive: return concat(who, " waits for a message from ", peer);
     default: break;
   }
@@ -516,7 +524,8 @@ void WorkloadChecker::report_circle(StreamId from) {
     const Cursor& cursor = cursors_[*id];
     fault.sites.push_back({cursor.rank, cursor.action->place, wish(cursor)});
     calls_only = calls_only && cursor.action->kind == Action::Kind::collective;
-    sends = sends || cursor.action->kind == Action::Kind::send;
+    sends = sends || cursor.action->kind == Action::Kind::send ||
+            cursor.action->kind == Action::Kind::drain;
     id = waits_for(cursor);
   } while (id && *id != from);
   if (calls_only && launch_.collectives_at_a_time)

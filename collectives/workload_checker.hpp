@@ -33,7 +33,7 @@ enum class Sends : std::uint8_t { post, rendezvous };
 // are looked at only where it is as given here.
 struct CheckedLaunch {
   // Rendezvous: a send waits for its receive, as MPI may with long messages and NCCL does outside
-  // of a group.  What passes so passes with any number of slots.
+  // of a group: a drain waits until all that the stream has sent is received.
   Sends sends = Sends::post;
   // A GPU may have room for so many collectives only.  They begin in the order in which the rank
   // asks for them, each when all that it asked for so many or more before have ended.

@@ -192,7 +192,12 @@ bool has_times(const std::optional<WorkloadFault>& fault) {
 }  // namespace
 
 StepProof prove_step(const Case& one_case, const Sources& sources) {
+  constexpr int most_ranks = 131'072;
   const TrainingStep& step = *one_case.step;
+  if (step.workload.size() > most_ranks)
+    throw_error(ErrorCode::too_large,
+                fmt::format("too large to check: {}, and {} are the most; check fewer replicas",
+                            count_text(step.workload.size(), "rank"), with_commas(most_ranks)));
   const WorkloadReport report = check(step);
   const StricterReports stricter = report.fault ? StricterReports{} : stricter_reports(step);
   StepProof proof;

@@ -46,12 +46,6 @@ StepValue reduced(Reduction reduction, const std::vector<StepValue>& values) {
   return adds ? result : mixed(static_cast<StepValue>(reduction), result);
 }
 
-// The same for all members?  Then it is found once.
-bool differs_by_member(Operation operation) {
-  return operation == Operation::reduce_scatter || operation == Operation::scatter ||
-         operation == Operation::all_to_all;
-}
-
 template <class Visitor>
 void for_each_item(const std::vector<Items>& items, Visitor&& visitor) {
   for (const Items& range : items)
@@ -124,23 +118,35 @@ StepValue StepValues::joined(const std::vector<StepValue>& parts) const {
   return product_of(whole, inverse_of(parts.size()));
 }
 
-// What a member gets of what all members have.
-StepValue StepValues::result_of(const Call& call, const std::vector<StepValue>& values,
-                                std::size_t member) const {
-  const auto root = static_cast<std::size_t>(call.root);
+// What comes of what all members have.
+StepValue StepValues::whole_of(const Call& call, const std::vector<StepValue>& values) const {
   switch (call.operation) {
     case Operation::all_reduce:
-    case Operation::reduce: return reduced(call.reduction, values);
-    case Operation::reduce_scatter: return part_of(reduced(call.reduction, values), member);
+    case Operation::reduce:
+    case Operation::reduce_scatter: return reduced(call.reduction, values);
     case Operation::all_gather:
     case Operation::gather: return joined(values);
-    case Operation::broadcast: return values[root];
-    case Operation::scatter: return part_of(values[root], member);
-    default: break;  // all-to-all: from every one the part for this member, in order
+    case Operation::broadcast:
+    case Operation::scatter: return values[static_cast<std::size_t>(call.root)];
+    default: break;  // all-to-all: in order
   }
-  StepValue result = mixed(member, 0);
-  for (const StepValue value : values) result = mixed(result, value);
-  return result;
+  StepValue all = 0;
+  for (const StepValue value : values) all = mixed(all, value);
+  return all;
+}
+
+// What a member gets of it.
+StepValue StepValues::result_of(const Call& call, StepValue whole, std::size_t member) const {
+  switch (call.operation) {
+    case Operation::reduce_scatter:
+    case Operation::scatter: return part_of(whole, member);
+    case Operation::all_reduce:
+    case Operation::reduce:
+    case Operation::all_gather:
+    case Operation::gather:
+    case Operation::broadcast: return whole;
+    default: return mixed(whole, member);  // all-to-all: its own from every one
+  }
 }
 
 void StepValues::call(const Call& call, const std::vector<Member>& members) {
@@ -155,12 +161,9 @@ void StepValues::call(const Call& call, const std::vector<Member>& members) {
   for (std::size_t item = 0; item < items; ++item) {
     for (std::size_t member = 0; member < members.size(); ++member)
       of_item[member] = item < inputs[member].size() ? inputs[member][item] : 0;
-    const bool each = differs_by_member(call.operation);
-    StepValue result = each ? 0 : result_of(call, of_item, 0);
-    for (std::size_t member = 0; member < members.size(); ++member) {
-      if (each) result = result_of(call, of_item, member);
-      outputs[member].push_back(result);
-    }
+    const StepValue whole = whole_of(call, of_item);
+    for (std::size_t member = 0; member < members.size(); ++member)
+      outputs[member].push_back(result_of(call, whole, member));
   }
   for (std::size_t member = 0; member < members.size(); ++member)
     write(members[member].position, members[member].uses, outputs[member]);

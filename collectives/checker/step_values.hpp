@@ -54,8 +54,8 @@ class StepValues {
   }
   [[nodiscard]] StepValue part_of(StepValue whole, std::size_t member) const;
   [[nodiscard]] StepValue joined(const std::vector<StepValue>& parts) const;
-  [[nodiscard]] StepValue result_of(const Call& call, const std::vector<StepValue>& values,
-                                    std::size_t member) const;
+  [[nodiscard]] StepValue whole_of(const Call& call, const std::vector<StepValue>& values) const;
+  [[nodiscard]] StepValue result_of(const Call& call, StepValue whole, std::size_t member) const;
   [[nodiscard]] std::optional<Broken> broken(const WorkloadData::Claim& claim,
                                              std::size_t group) const;
 

@@ -125,14 +125,25 @@ TEST(WorkloadChecker, BothReceiveFirst) {
             "rank 1 waits for a message from rank 0: none of them can go on");
 }
 
-TEST(WorkloadChecker, BothSendFirstIsRightOnlyWherePostingDoesNotWait) {
-  const Workload workload = written({{send(0, Rank(1), 8, 0), receive(0, Rank(1), 8, 0)},
-                                     {send(0, Rank(0), 8, 0), receive(0, Rank(0), 8, 0)}});
-  EXPECT_FALSE(check(workload).fault);
-  const WorkloadFault fault = fault_of(workload, Sends::rendezvous);
+TEST(WorkloadChecker, BothSendFirstIsRightOnlyWhereSendingDoesNotWait) {
+  const auto both = [](const std::vector<Action>& drained) {
+    std::vector<std::vector<Action>> ranks;
+    for (const std::size_t peer : {1, 0}) {
+      ranks.push_back({send(0, Rank(peer), 8, 0)});
+      ranks.back().insert(ranks.back().end(), drained.begin(), drained.end());
+      ranks.back().push_back(receive(0, Rank(peer), 8, 0));
+    }
+    return written(ranks);
+  };
+  const Workload waits = both({drain(0)}), posts = both({});
+  EXPECT_FALSE(check(waits).fault);
+  EXPECT_FALSE(check(posts, {Sends::rendezvous}).fault);
+  const WorkloadFault fault = fault_of(waits, Sends::rendezvous);
   EXPECT_EQ(fault.kind, WorkloadFault::Kind::deadlock);
-  EXPECT_EQ(fault.hint,
-            "they would go on if one of them received first, or if the messages were grouped");
+  EXPECT_EQ(to_text(fault),
+            "rank 0 sends to rank 1 and waits until it receives\n"
+            "rank 1 sends to rank 0 and waits until it receives: none of them can go on\n"
+            "  they would go on if one of them received first, or if the messages were grouped");
 }
 
 TEST(WorkloadChecker, CommunicatorsInAnotherOrder) {

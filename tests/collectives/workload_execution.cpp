@@ -169,7 +169,8 @@ class StepExecutor {
         return end_line(stream), true;
       case Action::Kind::wait: return wait(stream, now.action);
       case Action::Kind::drain:
-        if (!stream.posted.empty()) return false;
+        if (!stream.posted.empty() || (timing_.rendezvous && !all_is_received(stream)))
+          return false;
         return end_line(stream), true;
       case Action::Kind::send: return send(stream, now.action);
       case Action::Kind::receive: return receive(stream, now);
@@ -221,17 +222,15 @@ class StepExecutor {
   bool send(ExecutedStream& stream, const Action& action) {
     const std::size_t peer = action.peer.index();
     if (peer == stream.rank || peer >= ranks_) return outcome_.problem = "no such peer", true;
-    if (timing_.rendezvous) {
-      const ExecutedStream& to = at(peer, action.other);
-      if (has_ended(to) || !stream.posted.empty()) return false;
-      const Action& there = line(to).action;
-      if (there.kind != Action::Kind::receive || there.peer != Rank(stream.rank) ||
-          there.other != stream.stream ||
-          !messages_[{stream.rank, stream.stream, peer, action.other}].empty())
-        return false;
-    }
     stream.posted.push_back(stream.lines[stream.next]);
     return end_line(stream), true;
+  }
+
+  bool all_is_received(const ExecutedStream& stream) const {
+    return std::all_of(messages_.begin(), messages_.end(), [&](const auto& queue) {
+      const auto& [rank, sender, to, receiver] = queue.first;
+      return rank != stream.rank || sender != stream.stream || queue.second.empty();
+    });
   }
 
   // A message that was posted is read, once more, and is there.

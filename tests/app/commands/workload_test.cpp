@@ -503,5 +503,17 @@ TEST(WorkloadCommands, ExplainTriesTheSchedulesOfAPipeline) {
   EXPECT_NEAR(explained["path"].back()["to_s"].get<double>(), 0.33, 1e-12);
 }
 
+TEST(WorkloadCommands, CheckRefusesMoreRanksThanItCanHold) {
+  const Folder folder;
+  const std::string file = folder.write("many.json", R"({"scenario": 1,
+    "cluster": {"shape": "switch", "ranks": 1000000, "link": {"bandwidth": "10GB/s"}},
+    "workload": {"ddp": {}, "model": {"layers": [
+      {"times": 8, "forward": "1us", "backward": "1us", "gradients": "4kB"}]}}})");
+  const Ran ran = run_collsim({"check", file});
+  EXPECT_NE(ran.code, exit_fine);
+  expect_contains(ran.err + ran.out,
+                  "too large to check: 1,000,000 ranks, and 131,072 are the most");
+}
+
 }  // namespace
 }  // namespace collsim
