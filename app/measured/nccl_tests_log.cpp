@@ -163,8 +163,15 @@ class LogReader {
     const std::string_view head = std::exchange(cut_head_, {});
     const std::string_view word = std::exchange(cut_word_, {});
     if ((head.empty() && word.empty()) || !run_.header.seen) return false;
+    split_words(head, words_);
+    const std::size_t of_head = words_.size();
+    split_words(line, words_);
+    const std::size_t of_line = words_.size(), whole = words_of_a_head() + words_of_a_row();
     for (std::size_t length = word.size() + 1; length-- > 0;)
       for (const std::string_view gap : {"", " "}) {
+        const std::size_t more = length > 0 ? 1 : 0,
+                          less = gap.empty() && of_head + more > 0 ? 1 : 0;
+        if (of_head + more + of_line - less != whole) continue;
         const std::string joined = std::string(head)
                                        .append(length > 0 ? " " : "")
                                        .append(word.substr(0, length))
@@ -210,7 +217,8 @@ class LogReader {
     return one_missing && prefix.starts_with('0') ? prefix.substr(0, 1) : none;
   }
 
-  // Behind its size, count, type and reduction.
+  // Size, count, type and, where there is one, reduction; and what is behind them.
+  [[nodiscard]] std::size_t words_of_a_head() const { return run_.header.reduction ? 4 : 3; }
   [[nodiscard]] std::size_t words_of_a_row() const {
     const std::size_t halves = run_.header.halves ? 2 : 1;
     return (run_.header.root ? 1 : 0) + halves * run_.header.half.size();
