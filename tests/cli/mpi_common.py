@@ -40,7 +40,8 @@ class MpiTest(Test):
         return subprocess.Popen(
             [MPIRUN, *parts],
             cwd=self.folder,
-            env=self.environment({**ENVIRONMENT, **(environment or {})}),
+            # Launchers that begin and end at once would take each other's folder in a common one away.
+            env=self.environment({**ENVIRONMENT, "TMPDIR": str(self.folder), **(environment or {})}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
