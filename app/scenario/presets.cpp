@@ -51,6 +51,7 @@ std::span<const Preset> presets() {
 }
 
 const Preset* find_preset(std::string_view name) {
+  if (name.empty()) return nullptr;  // before all files of presets are read
   const auto canonical = preset_words().canonical(name);
   for (const Preset& preset : presets())
     if (preset.name == canonical) return &preset;
