@@ -57,6 +57,7 @@ struct Group {
   Time fastest = Time::never();
   Time slowest{};
   bool some_do_not_fit = false;
+  bool some_have_nccls_costs = false, some_are_ideal = false;
 };
 
 std::string task_of(const CaseResult& row) {
@@ -70,27 +71,20 @@ std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
     if (fits(row)) group.fastest = std::min(group.fastest, row.time);
     group.slowest = std::max(group.slowest, row.time);
     group.some_do_not_fit = group.some_do_not_fit || !fits(row);
+    (row.nccl ? group.some_have_nccls_costs : group.some_are_ideal) = true;
   }
   return groups;
 }
 
-// Rows of which some have what NCCL's launches and protocols cost, and others none of it.
-bool mixes_ideal_with_nccl(const std::vector<CaseResult>& rows) {
-  const auto of_nccl = [](const CaseResult& row) { return row.nccl.has_value(); };
-  return std::any_of(rows.begin(), rows.end(), of_nccl) &&
-         !std::all_of(rows.begin(), rows.end(), of_nccl);
-}
-
 void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
-  if (mixes_ideal_with_nccl(rows)) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!rows[i].nccl) remarks[i] = "without launch and protocol: not comparable";
-    return;
-  }
   const std::map<std::string, Group> groups = groups_of(rows);
   const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Group& group = groups.at(task_of(rows[i]));
+    if (group.some_have_nccls_costs && group.some_are_ideal) {
+      if (!rows[i].nccl) remarks[i] = "without launch and protocol: not comparable";
+      continue;
+    }
     const bool is_best = fits(rows[i]) && rows[i].time == group.fastest;
     if (is_best && (group.slowest > group.fastest || group.some_do_not_fit)) remarks[i] = best;
   }
