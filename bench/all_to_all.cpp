@@ -39,7 +39,7 @@ std::vector<Case> all_to_all_cases() {
   return {
       {.name = "pairwise_all_to_all/512_events",
        .item = "messages",
-       .limit = {.loops = 1.3},
+       .limit = {.instructions = 1430, .loops = 1.3},
        .prepare = all_to_all(512, "pairwise", Sharing::exclusive)},
       {.name = "pairwise_all_to_all/256_one_slow_port",
        .item = "messages",
