@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "collectives/algorithms.hpp"
@@ -65,7 +66,8 @@ struct Action {
   std::uint16_t communicator = 0;
   Rank peer{};
   std::int64_t amount = 0;
-  std::uint32_t place = 0;  // where its author wrote it, as they count
+  std::optional<ElementType> type;  // of a message, where its author says
+  std::uint32_t place = 0;          // where its author wrote it, as they count
   Label label{};
   Call call{};
 };

@@ -114,6 +114,7 @@ class WorkloadChecker {
 
   struct Sent {
     Bytes bytes;
+    std::optional<ElementType> type;
     std::uint32_t place;
     std::vector<checker::StepValue> values;
   };
@@ -258,7 +259,7 @@ bool WorkloadChecker::send(const Cursor& cursor) {
   std::deque<Sent>& queue = messages_[stream_id(cursor.rank, cursor.stream)][to];
   const auto slots = static_cast<std::size_t>(workload_.slots().value_or(0));
   if (workload_.slots() && queue.size() >= slots) return false;
-  queue.push_back({action.amount, action.place, {}});
+  queue.push_back({action.amount, action.type, action.place, {}});
   if (memory_) queue.back().values = memory_->send(line_of(cursor));
   ++report_.messages;
   if (has_stream(to)) wake(stream_id(to.rank, to.stream));
@@ -282,17 +283,24 @@ bool WorkloadChecker::receive(Cursor& cursor) {
   const Sent sent = std::move(found->second.front());
   found->second.pop_front();
   wake(stream_id(from.rank, from.stream));  // it may wait for this, or for a slot
-  if (sent.bytes == action.amount) {
+  const bool other_type = sent.type && action.type && *sent.type != *action.type;
+  if (sent.bytes == action.amount && !other_type) {
     if (memory_) memory_->receive(line_of(cursor), sent.values);
     return true;
   }
-  report_.fault = WorkloadFault{
-      WorkloadFault::Kind::mismatch,
-      {{action.peer, sent.place,
-        concat("rank ", action.peer.index(), " sends ", sent.bytes, " bytes")},
-       {cursor.rank, action.place,
-        concat("rank ", cursor.rank.index(), " expects ", action.amount, " bytes from it")}},
-      {}};
+  const auto text = [&](Bytes bytes, std::optional<ElementType> type) {
+    return other_type
+               ? concat(bytes / size_of(*type), " ", to_string(*type), " (", bytes, " bytes)")
+               : concat(bytes, " bytes");
+  };
+  report_.fault =
+      WorkloadFault{WorkloadFault::Kind::mismatch,
+                    {{action.peer, sent.place,
+                      concat("rank ", action.peer.index(), " sends ", text(sent.bytes, sent.type))},
+                     {cursor.rank, action.place,
+                      concat("rank ", cursor.rank.index(), " expects ",
+                             text(action.amount, action.type), " from it")}},
+                    {}};
   return false;
 }
 

@@ -3,9 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +12,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/output/comparison_table.hpp"
+#include "app/output/row_remarks.hpp"
 #include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/scenario/document_path.hpp"
@@ -22,85 +21,6 @@
 
 namespace collsim {
 namespace {
-
-constexpr std::string_view chunks = "collective.chunks";
-
-// What one chooses for a given task on a given machine; rows that differ in anything else answer
-// different questions, and the faster is not the better.
-bool is_a_choice(std::string_view path) {
-  if (lies_in(path, "workload"))
-    return !lies_in(path, "workload.model") && !lies_in(path, "workload.slow");
-  constexpr std::array<std::string_view, 11> choices{
-      "collective.nccl_algo",   "collective.nccl_proto", "collective.nccl_tuner",
-      "collective.algorithm",   "collective.chunks",     "collective.chunk_size",
-      "collective.channels",    "collective.slots",      "collective.radix",
-      "collective.aggregation", "collective.dims"};
-  return std::find(choices.begin(), choices.end(), path) != choices.end();
-}
-
-// The values of the parameters that `counts` says, as one text.
-template <class Counts>
-std::string key_of(const CaseResult& row, const Counts& counts) {
-  std::string key;
-  for (const auto& [path, value] : row.params)
-    if (counts(path)) key += plain_text(value) + '\n';
-  return key;
-}
-
-bool fits(const CaseResult& row) {
-  return !row.step || row.step->fits();
-}
-
-// Of rows with the same task: the fastest whose ranks have room on their devices, and the slowest
-// of all.
-struct Group {
-  Time fastest = Time::never();
-  Time slowest{};
-  bool some_do_not_fit = false;
-  bool some_have_nccls_costs = false, some_are_ideal = false;
-};
-
-std::string task_of(const CaseResult& row) {
-  return key_of(row, [](const std::string& path) { return !is_a_choice(path); });
-}
-
-std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
-  std::map<std::string, Group> groups;
-  for (const CaseResult& row : rows) {
-    Group& group = groups[task_of(row)];
-    if (fits(row)) group.fastest = std::min(group.fastest, row.time);
-    group.slowest = std::max(group.slowest, row.time);
-    group.some_do_not_fit = group.some_do_not_fit || !fits(row);
-    (row.nccl ? group.some_have_nccls_costs : group.some_are_ideal) = true;
-  }
-  return groups;
-}
-
-void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
-  const std::map<std::string, Group> groups = groups_of(rows);
-  const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Group& group = groups.at(task_of(rows[i]));
-    if (group.some_have_nccls_costs && group.some_are_ideal) {
-      if (!rows[i].nccl) remarks[i] = "without launch and protocol: not comparable";
-      continue;
-    }
-    const bool is_best = fits(rows[i]) && rows[i].time == group.fastest;
-    if (is_best && (group.slowest > group.fastest || group.some_do_not_fit)) remarks[i] = best;
-  }
-}
-
-void mark_worse_than_whole(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
-  const auto other = [](const std::string& path) { return path != chunks; };
-  std::map<std::string, Time> whole;
-  for (const CaseResult& row : rows)
-    if (row.chunks == 1) whole.try_emplace(key_of(row, other), row.time);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto found = whole.find(key_of(rows[i], other));
-    if (found != whole.end() && rows[i].chunks > 1 && rows[i].time > found->second)
-      remarks[i] = "worse than not cutting at all";
-  }
-}
 
 using Align = TextTable::Align;
 
@@ -448,6 +368,16 @@ void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseRes
   }
 }
 
+// What the heading cannot say for all.
+void add_protocol(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
+  const auto differs = [&](const CaseResult& row) { return row.protocol != rows[0].protocol; };
+  if (std::none_of(rows.begin(), rows.end(), differs)) return;
+  TableColumn protocol{"protocol", Align::left, {}};
+  for (const CaseResult& row : rows)
+    protocol.cells.emplace_back(row.protocol ? to_string(*row.protocol) : "-");
+  columns.push_back(std::move(protocol));
+}
+
 // Where a training step's time goes.
 void add_step(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
@@ -466,6 +396,7 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
     for (const CaseResult& row : rows) bound.cells.push_back(times_bound(row));
     columns.push_back(std::move(bound));
   }
+  add_protocol(columns, rows);
   add_step_count(columns, results, "buckets", &StepResult::buckets);
   add_step_count(columns, results, "microbatches", &StepResult::microbatches);
   add_activations(columns, rows);
@@ -512,17 +443,6 @@ void add_collective(std::vector<TableColumn>& columns, const Results& results) {
 
 }  // namespace
 
-std::vector<std::string> remarks_about(const Results& results) {
-  std::vector<std::string> remarks(results.rows.size());
-  if (std::find(results.axes.begin(), results.axes.end(), chunks) != results.axes.end())
-    mark_worse_than_whole(results.rows, remarks);
-  if (std::any_of(results.axes.begin(), results.axes.end(), is_a_choice))
-    mark_fastest(results.rows, remarks);
-  for (std::size_t i = 0; i < remarks.size(); ++i)
-    if (!fits(results.rows[i])) remarks[i] = "does not fit: out of memory";
-  return remarks;
-}
-
 std::string search_line(const Results& results) {
   Search all;
   std::size_t rows = 0;
@@ -549,7 +469,7 @@ TextTable result_table(const Results& results) {
   TextTable table;
   for (TableColumn& column : columns) table.add_column(column.heading, column.align);
   const std::vector<std::string> remarks =
-      results.comparison ? comparison_remarks(results) : remarks_about(results);
+      results.comparison ? comparison_remarks(results) : row_remarks(results);
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     std::vector<std::string> cells;
     cells.reserve(columns.size());

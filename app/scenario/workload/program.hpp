@@ -66,6 +66,7 @@ struct ProgramOp {
 struct BufferShape {
   std::int64_t count = 0;
   ElementType type = ElementType::f32;
+  bool has_type = false;  // its author says it, or the values
 };
 
 struct WrittenProgram {

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -197,7 +196,7 @@ void ProgramReader::read_values(const JsonValue& lists, const std::string& point
       else
         wrong(item, pointer_to(pointer_to(pointer, i), j), "out-of-range", "this " + problem);
     }
-    data.shapes.push_back({static_cast<std::int64_t>(list.items().size()), type});
+    data.shapes.push_back({static_cast<std::int64_t>(list.items().size()), type, true});
   }
 }
 
@@ -207,13 +206,13 @@ void ProgramReader::read_buffer(ObjectReader& data, const JsonValue::Member& mem
   if (!is_program_name(member.key))
     wrong(*value, pointer, "bad-name",
           quoted(member.key) + " is no name of a buffer: letters, digits and _ only");
-  ElementType type = ElementType::f32;
+  std::optional<ElementType> said;
   WrittenProgram::Data read;
   std::optional<Bytes> size;
   if (value->is_object()) {
     ObjectReader inner(*value, pointer, diagnostics());
     if (const auto word = inner.word("dtype", element_type_words()))
-      type = parse_element_type(*word);
+      said = parse_element_type(*word);
     inner.at_most_one_of({"values", "size"});
     size = inner.size("size");
     value = inner.raw("values");
@@ -221,12 +220,13 @@ void ProgramReader::read_buffer(ObjectReader& data, const JsonValue::Member& mem
     static_cast<void>(inner.finish());
   } else if (!value->is_array()) {
     size = data.size(member.key);
-    value = nullptr;
   }
+  const ElementType type = said.value_or(ElementType::f32);
   if (value != nullptr && value->is_array()) {
     read_values(*value, pointer, read, type);
   } else if (size && *size % size_of(type) == 0) {
-    read.shapes.assign(static_cast<std::size_t>(program_->ranks), {*size / size_of(type), type});
+    const BufferShape shape{*size / size_of(type), type, said.has_value()};
+    read.shapes.assign(static_cast<std::size_t>(program_->ranks), shape);
   } else {
     wrong(member.value, pointer, "not-whole-elements",
           size ? fmt::format("{} is no whole number of elements of {} bytes", exact_size(*size),

@@ -244,12 +244,16 @@ void ProgramWalk::message(const ProgramOp& op, bool alone) {
   const BufferShape shape = op.buffer == ProgramOp::none ? BufferShape{} : shapes_[op.buffer];
   const Bytes bytes = op.size.value_or(shape.count * size_of(shape.type));
   const auto other = static_cast<int>(*peer);
-  const Rank to(static_cast<std::size_t>(other));
+  const auto message_on = [&](std::uint16_t on, int theirs) {
+    const Rank to(static_cast<std::size_t>(other));
+    Action action = sends ? send(on, to, bytes, theirs) : receive(on, to, bytes, theirs);
+    if (shape.has_type && !op.size) action.type = shape.type;
+    return action;
+  };
   std::uint16_t stream = frames_.back().stream;
   if (!program_->routes_are_known) {  // the reader looks at these alone
     constexpr std::uint16_t not_yet_known = UINT16_MAX;
-    const auto flag = static_cast<std::uint16_t>(alone ? 1 : 0);
-    emit(sends ? send(stream, to, bytes, flag) : receive(stream, to, bytes, flag), op);
+    emit(message_on(stream, alone ? 1 : 0), op);
     if (op.event != ProgramOp::none)
       events_[op.event] = {alone ? not_yet_known : stream,
                            std::vector<std::int64_t>(program_->waiters[op.event].size(), 1)};
@@ -264,7 +268,7 @@ void ProgramWalk::message(const ProgramOp& op, bool alone) {
     stream = static_cast<std::uint16_t>(sends ? route.sender : route.receiver);
     fork(stream, op);
   }
-  emit(sends ? send(stream, to, bytes, theirs) : receive(stream, to, bytes, theirs), op);
+  emit(message_on(stream, theirs), op);
   if (sends && !op.is_posted) emit(drain(stream), op);
   if (own && !alone) join(stream, op);
   record_event(op, stream);
@@ -360,6 +364,7 @@ void ProgramWalk::call(const ProgramOp& op, bool alone) {
       default: result = *count;
     }
     shapes_[op.into].type = call.type;
+    shapes_[op.into].has_type = op.buffer != ProgramOp::none && shapes_[op.buffer].has_type;
   }
   record_event(op, stream);
 }

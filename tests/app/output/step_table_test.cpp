@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/app/output/testing.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
@@ -70,6 +72,38 @@ TEST(StepTable, WhatDoesNotFitItsDevicesIsNotTheBest) {
   expect_contains(line(2), "<- best of these");
   results.rows[1].step->memory->runs_out = "whatever its layers keep";
   EXPECT_EQ(line(2).find("best"), std::string::npos);
+}
+
+// A step with fewer tokens is shorter, and no better for it.
+TEST(StepTable, StepsOfDifferentTokensAreComparedByTokensPerSecond) {
+  Results results;
+  results.axes = {"workload.train.tp"};
+  results.rows = {step_row(0.8, 0), step_row(0.2, 0), step_row(0.5, 0)};
+  constexpr std::array<double, 3> tokens_per_s{3e5, 1e5, 4e5};
+  for (std::size_t i = 0; i < 3; ++i) {
+    results.rows[i].params = {{"workload.train.tp", JsonValue(std::int64_t{1} << i)}};
+    results.rows[i].step->work = StepResult::Work{0.4, 0.4, tokens_per_s.at(i)};
+  }
+  std::string text = written(results, Format::table, {.quiet = true});
+  expect_lacks(text, "best");
+  expect_contains(text, "400000        12   <- most tokens/s\n");
+  results.rows[2].step->memory = StepResult::Memory{{8e10}, 1, "at forward of layer 7"};
+  text = written(results, Format::table, {.quiet = true});
+  expect_contains(text, "300000         -        12   <- most tokens/s\n");
+  results.rows.pop_back();
+  results.rows[1].step->work->tokens_per_s = 12e5;  // as many tokens
+  expect_contains(written(results, Format::table, {.quiet = true}), "<- best of these");
+}
+
+TEST(StepTable, ProtocolsThatDifferHaveAColumn) {
+  Results results;
+  results.rows = {step_row(0.25, 0), step_row(0.2, 0)};
+  for (CaseResult& row : results.rows) row.protocol = LinkProtocol::simple;
+  expect_lacks(written(results, Format::table, {.quiet = true}), "Simple");
+  results.rows[1].protocol = LinkProtocol::ll128;
+  const std::string text = written(results, Format::table, {.quiet = true});
+  expect_contains(text, "Simple");
+  expect_contains(text, "LL128");
 }
 
 // The mean of a job that hardly ever comes to a checkpoint.

@@ -236,6 +236,19 @@ TEST(Programs, MismatchedCountsAreNamedOnBothRanks) {
   expect_contains(fault, "rank 1 expects 4 bytes");
 }
 
+TEST(Programs, MismatchedTypesAreNamedOnBothRanks) {
+  const auto from_x_to_y = [](const std::string& y) {
+    return R"("data": {"x": {"dtype": "int64", "values": [[1], [2], [3], [4]]}, "y": )" + y +
+           R"(}, "program": [{"on": 0, "do": [{"send": "x", "to": 1}]},
+                             {"on": 1, "do": [{"receive": "y", "from": 0}]}])";
+  };
+  const std::string fault = fault_of(from_x_to_y("[[1, 2], [1, 2], [1, 2], [1, 2]]"));
+  expect_contains(fault, "rank 0 sends 1 i64 (8 bytes)");
+  expect_contains(fault, "rank 1 expects 2 f32 (8 bytes) from it");
+  EXPECT_EQ(fault_of(from_x_to_y(R"({"dtype": "int64", "size": "8B"})")), "");
+  EXPECT_EQ(fault_of(from_x_to_y(R"("8B")")), "");  // that is no type
+}
+
 TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
   const std::string data = R"("data": {"x": "8B", "y": "8B"}, "program": [)";
   const auto fault = [&](const std::string& sender, const std::string& receiver) {
