@@ -131,14 +131,11 @@ void make_ready(const Case& one_case, SimulationOptions& how) {
   how.late = one_case.cluster->late;
 }
 
-Simulation simulate_ready(const Case& one_case, const SimulationOptions& how) {
-  return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
-}
-
 // Where simulating takes long only because the parts of the ranks differ by an element; as
-// run_case() does for a single collective.
+// run_case() does for a single collective.  Steps are swept over many points, so a tenth of a
+// second is long.
 std::optional<Workload> equal_parts_of(const Case& one_case) {
-  constexpr double takes_long = 4e6;  // instructions: more than explain records
+  constexpr double takes_long = 1e5;  // instructions
   const TrainingStep& step = *one_case.step;
   if (step.program || !one_case.cluster->late.empty() ||
       instructions_of(step.workload) < takes_long)
@@ -156,8 +153,8 @@ struct SimulatedStep {
 SimulatedStep simulate_step(const Case& one_case, SimulationOptions how) {
   make_ready(one_case, how);
   const std::optional<Workload> even = equal_parts_of(one_case);
-  if (!even) return {simulate_ready(one_case, how)};
-  return {simulate(one_case.cluster->topology, *even, one_case.costs, how), true};
+  const Workload& workload = even ? *even : one_case.step->workload;
+  return {simulate(one_case.cluster->topology, workload, one_case.costs, how), even.has_value()};
 }
 
 SimulationOptions activities_of(const TrainingStep& step) {
@@ -215,9 +212,8 @@ Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
   SimulationOptions how;
   how.recording = Recording::full;
   how.max_recorded_steps = max_steps;
-  make_ready(one_case, how);
   try {
-    return simulate_ready(one_case, how);
+    return simulate_step(one_case, how).simulation;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::too_large) throw;
   }

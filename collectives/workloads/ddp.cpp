@@ -103,10 +103,10 @@ Script ddp_forward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int p
     const Bytes taken = plan->layer(layers.offset - 1).activations;
     co_yield labelled(receive(compute, at.before, taken, compute), label(-1));
   }
-  for (std::int64_t l = layers.offset; l < end; ++l)
-    for (const Action& action :
-         launched_pass(plan->model, plan->layer(l), label(l), compute, ddp_host))
-      co_yield action;
+  for (std::int64_t l = layers.offset; l < end; ++l) {
+    const LaunchedPass pass(plan->model, plan->layer(l), label(l), compute, ddp_host);
+    for (int i = 0; i < pass.lines(); ++i) co_yield pass.line(i);
+  }
   if (at.is_last) co_return;
   co_yield labelled(send(compute, at.after, plan->layer(end - 1).activations, compute), label(-1));
 }
@@ -126,9 +126,8 @@ Script ddp_backward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int 
     const std::int64_t end = l;
     while (l > end - layers) {
       --l;
-      for (const Action& action :
-           launched_pass(plan->model, plan->layer(l), label(l), compute, ddp_host))
-        co_yield action;
+      const LaunchedPass launched(plan->model, plan->layer(l), label(l), compute, ddp_host);
+      for (int i = 0; i < launched.lines(); ++i) co_yield launched.line(i);
     }
     if (l == share.layers.offset && !at.is_first)
       co_yield labelled(send(compute, at.before, plan->layer(l - 1).activations, compute),

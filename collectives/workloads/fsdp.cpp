@@ -82,10 +82,9 @@ struct FsdpPlan {
                     of(Label::Kind::parameters, l, microbatch));
   }
   // The host's stream is the last one.
-  [[nodiscard]] std::vector<Action> pass(Label::Kind kind, std::int64_t l,
-                                         std::int32_t microbatch) const {
-    return launched_pass(model, model.layers[static_cast<std::size_t>(l)], of(kind, l, microbatch),
-                         fsdp_compute, is_hybrid ? fsdp_replicas + 1 : fsdp_communication + 1);
+  [[nodiscard]] LaunchedPass pass(Label::Kind kind, std::int64_t l, std::int32_t microbatch) const {
+    return {model, model.layers[static_cast<std::size_t>(l)], of(kind, l, microbatch), fsdp_compute,
+            is_hybrid ? fsdp_replicas + 1 : fsdp_communication + 1};
   }
   [[nodiscard]] Label of(Label::Kind kind, std::int64_t l, std::int32_t microbatch) const {
     return {kind, static_cast<std::int32_t>(l + 1), fsdp.microbatches > 1 ? microbatch + 1 : 0};
@@ -101,7 +100,8 @@ Script fsdp_forward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbatc
     if (!plan->is_bare(l)) co_yield plan->gather(l, microbatch);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
-    for (const Action& action : plan->pass(Label::Kind::forward, l, microbatch)) co_yield action;
+    const LaunchedPass pass = plan->pass(Label::Kind::forward, l, microbatch);
+    for (int i = 0; i < pass.lines(); ++i) co_yield pass.line(i);
     co_yield record(fsdp_compute, fsdp_communication);
   }
 }
@@ -122,7 +122,8 @@ Script fsdp_backward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbat
       if (!plan->is_bare(l - 1)) co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    for (const Action& action : plan->pass(Label::Kind::backward, l, microbatch)) co_yield action;
+    const LaunchedPass pass = plan->pass(Label::Kind::backward, l, microbatch);
+    for (int i = 0; i < pass.lines(); ++i) co_yield pass.line(i);
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
     if (gathers_at(l, Fsdp::Prefetch::post)) {

@@ -118,12 +118,27 @@ class ChainsOfStep {
   std::vector<MessageChain> chains_;
 };
 
-double seconds_of(const MessageChain& chain, const Topology& network, LinkProtocol protocol) {
-  const ProtocolWay inside =
-      way_between(network, chain.inside.first, chain.inside.second, protocol);
-  ProtocolWay between;
-  if (chain.crossing > 0)
-    between = way_between(network, chain.between.first, chain.between.second, protocol);
+// What a way between two ranks costs is asked for once.
+class ProtocolWays {
+ public:
+  ProtocolWays(const Topology& network, LinkProtocol protocol)
+      : network_(network), protocol_(protocol) {}
+
+  const ProtocolWay& of(std::pair<Rank, Rank> ends) {
+    const auto [known, is_new] = ways_.try_emplace(ends);
+    if (is_new) known->second = way_between(network_, ends.first, ends.second, protocol_);
+    return known->second;
+  }
+
+ private:
+  const Topology& network_;
+  LinkProtocol protocol_;
+  std::map<std::pair<Rank, Rank>, ProtocolWay> ways_;
+};
+
+double seconds_of(const MessageChain& chain, ProtocolWays& ways) {
+  const ProtocolWay& inside = ways.of(chain.inside);
+  const ProtocolWay between = chain.crossing > 0 ? ways.of(chain.between) : ProtocolWay{};
   return chain_seconds(chain.messages, chain.bytes, chain.crossing, chain.shares, inside, between);
 }
 
@@ -133,8 +148,8 @@ LinkProtocol fastest_protocol(const std::vector<MessageChain>& chains, const Top
   double least = std::numeric_limits<double>::infinity();
   for (const LinkProtocol protocol : carried) {
     double seconds = 0;
-    for (const MessageChain& chain : chains)
-      seconds += chain.times * seconds_of(chain, network, protocol);
+    ProtocolWays ways(network, protocol);
+    for (const MessageChain& chain : chains) seconds += chain.times * seconds_of(chain, ways);
     if (seconds == 0 || seconds >= least) continue;
     least = seconds;
     best = protocol;
