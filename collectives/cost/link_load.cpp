@@ -51,21 +51,26 @@ class MessageReader {
     for (int number = 0; number < schedule_.lanes(); ++number) {
       const Lane lane(static_cast<std::size_t>(number));
       LaneProgram program = schedule_.program(position, lane);
-      LastLink sent, received;
+      LastPeer sent, received;
       while (const Instruction* const instruction = program.next()) {
         has_read_all_ = has_read_all_ && ++read_ <= most_instructions && walked_ <= most_links &&
-                        may_route(me, *instruction);
+                        searched_ <= most_searched;
         if (!has_read_all_) return;
         const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
         if (sends(instruction->op) && instruction->to.rank != me) {
-          if (sent.peer != instruction->to)
-            sent = {instruction->to, route(me, instruction->to.rank, lane).front()};
-          add({2 * position, sent.link}, bytes);
+          if (sent.peer != instruction->to) {
+            const LinkId first = route(me, instruction->to.rank, lane).front();
+            sent = {instruction->to, &links_[{2 * position, first}]};
+          }
+          sent.on_link->add({1, static_cast<double>(bytes)});
         }
         if (receives(instruction->op) && instruction->from.rank != me) {
           const Endpoint from = instruction->from;
-          if (received.peer != from) received = {from, route(from.rank, me, from.lane).back()};
-          add({2 * position + 1, received.link}, bytes);
+          if (received.peer != from) {
+            const LinkId last = route(from.rank, me, from.lane).back();
+            received = {from, &links_[{2 * position + 1, last}]};
+          }
+          received.on_link->add({1, static_cast<double>(bytes)});
         }
       }
     }
@@ -76,28 +81,18 @@ class MessageReader {
 
  private:
   // Of a lane's last message: most lanes go on with the same peers.
-  struct LastLink {
+  struct LastPeer {
     std::optional<Endpoint> peer;
-    LinkId link;
+    MessagesOnLink* on_link = nullptr;
   };
 
+  // Where routes are searched, peers that were not met before take time.
   [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane) {
+    if (devices_to_search_ > 0 && met_.emplace(from, to).second) searched_ += devices_to_search_;
     const std::span<const LinkId> links = router_.route(from, to, lane);
     walked_ += links.size();
     return links;
   }
-
-  // Where routes are searched, peers that were not met before take time.
-  [[nodiscard]] bool may_route(Rank me, const Instruction& instruction) {
-    if (devices_to_search_ == 0) return true;
-    const auto meet = [&](Rank from, Rank to) {
-      if (met_.emplace(from, to).second) searched_ += devices_to_search_;
-    };
-    if (sends(instruction.op)) meet(me, instruction.to.rank);
-    if (receives(instruction.op)) meet(instruction.from.rank, me);
-    return searched_ <= most_searched;
-  }
-  void add(PartOfLink part, Bytes bytes) { links_[part].add({1, static_cast<double>(bytes)}); }
 
   const Schedule& schedule_;
   Router router_;
