@@ -30,7 +30,7 @@ constexpr double of_reading = 0.03;
 constexpr double most_of_one = 3e6;
 constexpr double most_of_all = 1e7;
 constexpr double most_bytes = 1e9;
-constexpr double little_work = 1e5;
+constexpr double little_work = 2e4;
 constexpr double little_gain = 0.01;
 
 struct Trial {
