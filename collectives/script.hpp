@@ -35,7 +35,8 @@ struct Label {
     optimizer,
     bucket,      // of gradients
     parameters,  // of a layer or all, and their gradients
-    buffers      // of the model: what is no parameter
+    buffers,     // of the model: what is no parameter
+    late         // no work: the rank has not begun its step
   };
   Kind kind = Kind::none;
   std::int32_t number = 0;      // of the layer or bucket, from 1; 0: of all layers

@@ -156,9 +156,11 @@ class KnobTurner {
   // A link that is faster than others does not always help: what comes over it meets others in
   // another order.
   void turn_overrides() {
-    if (context_.variations == nullptr || !context_.variations->has_overrides()) return;
-    once("links_override", "as written", "none", {{"cluster.links_override", JsonValue::array()}},
-         one_case_);
+    for (const char* key : {"links_override", "switches_down"}) {
+      const std::string path = std::string("cluster.") + key;
+      if (context_.variations != nullptr && context_.variations->says(path))
+        once(key, "as written", "none", {{path, JsonValue::array()}}, one_case_);
+    }
   }
 
   void turn_costs() {
@@ -446,7 +448,8 @@ std::optional<Knob> power_of_two_of(const KnobContext& context, WorkBudget& budg
       one_case.choice.list || context.variations == nullptr)
     return std::nullopt;
   // The ranks that are left out must differ from the others in nothing else.
-  if (!one_case.cluster->late.empty() || context.variations->has_overrides()) return std::nullopt;
+  if (!one_case.cluster->late.empty() || context.variations->says("cluster.links_override"))
+    return std::nullopt;
   const auto& costs = find_algorithm(row.operation, row.algorithm).costs;
   if (std::none_of(costs.begin(), costs.end(),
                    [](const Cost& cost) { return cost.holds == when::power_of_two; }))
@@ -548,7 +551,8 @@ Attempt attempt(const std::function<Case()>& make, WorkBudget& budget) {
     if (!budget.take(work_of(made))) return {std::nullopt, "it would take too long", true};
     return {run_case(made).time, "", false};
   } catch (const Error& error) {
-    return {std::nullopt, error.what(), false};
+    const bool hangs = error.code() == ErrorCode::deadlock;  // of which the whole circle is told
+    return {std::nullopt, hangs ? "hangs with so few slots" : error.what(), false};
   }
 }
 

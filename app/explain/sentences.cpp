@@ -102,10 +102,14 @@ struct NamedShare {
   Time TimeShares::*member;
 };
 constexpr NamedShare named_shares[] = {
-    {"late start", &TimeShares::start}, {"instruction overhead", &TimeShares::instructions},
-    {"adding", &TimeShares::reduction}, {"copying", &TimeShares::copy},
-    {"waiting", &TimeShares::queue},    {"startup", &TimeShares::startup},
-    {"wire", &TimeShares::wire},        {"sharing", &TimeShares::sharing},
+    {"before the start", &TimeShares::start},
+    {"instruction overhead", &TimeShares::instructions},
+    {"adding", &TimeShares::reduction},
+    {"copying", &TimeShares::copy},
+    {"waiting", &TimeShares::queue},
+    {"startup", &TimeShares::startup},
+    {"wire", &TimeShares::wire},
+    {"sharing", &TimeShares::sharing},
     {"latency", &TimeShares::flight},
 };
 
@@ -125,6 +129,7 @@ std::string cost_in_words(const PathLine& line) {
                          named.name);
   }
   const std::string total = seconds_text(line.shares.total().seconds());
+  if (line.shape == Shape::start) return total;
   const std::string last =
       flies_once ? fmt::format(" + {} latency", seconds_text(line.shares.flight.seconds())) : "";
   if (each) return fmt::format("{} = {} x ({}){}", total, line.count, parts, last);
@@ -257,9 +262,9 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
   if (b.launch == p.start)
     start = "the launch, before any rank starts";
   else if (b.launch > Time{})
-    start = fmt::format("{} launch, then a late rank", to_text(b.launch));
+    start = fmt::format("{} launch, then a late rank begins the path", to_text(b.launch));
   else
-    start = "every rank waits for one that starts late";
+    start = "of a late rank, with which the path begins";
   const char* const copying = e.one_case.costs.local_bandwidth
                                   ? "within a rank, at local_bandwidth"
                                   : "moving data in memory, at copy_bandwidth";
@@ -379,10 +384,11 @@ std::string meaning_of(const BoundExplanation& b) {
 std::string best_known_in_words(const Explanation& e) {
   constexpr double reached = 1.005;
   const std::optional<double>& known = e.bound.best_known_s;
-  if (!known || *known < e.row.bounds.bandwidth.seconds() * reached) return "";
+  if (!known || *known < e.row.bounds.bandwidth.seconds() * reached || *known > e.row.time_s())
+    return "";
   return fmt::format(
-      " The best way known is a reduce-scatter and then an all-gather, which take {} at the best "
-      "rates that this network allows them, without startups.",
+      " A reduce-scatter and then an all-gather take {} at the best rates that this network allows "
+      "them, without startups.",
       seconds_text(*known));
 }
 

@@ -82,7 +82,7 @@ std::shared_ptr<StepExplanation> step_of_fewer_ranks(Variations& variations, con
       smaller->scheme = whole.scheme;
       smaller->machine = one.cluster->description;
       if (!record_path(one, *smaller, most_recorded_of_fewer_ranks)) continue;
-      explain_step_knobs(one, *smaller);
+      explain_step_knobs(one, variations, *smaller);
       return smaller;
     } catch (const Error&) {
       continue;  // there is no such step
@@ -92,11 +92,8 @@ std::shared_ptr<StepExplanation> step_of_fewer_ranks(Variations& variations, con
 }
 
 // The same step with one replica, then with ever fewer microbatches, until it can be recorded.
-std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::size_t point,
+std::shared_ptr<StepExplanation> smaller_step(Variations& variations, const JsonValue& workload,
                                               const Case& chosen, const StepExplanation& whole) {
-  Diagnostics ignored;  // the case was made before
-  ClusterCache clusters;
-  const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
   const auto microbatches = microbatches_of(whole, workload);
   std::int64_t replicas = 1;
   const JsonValue* const train = workload.find("train");
@@ -109,7 +106,6 @@ std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::siz
   const auto half = [&](std::int64_t m) {
     return m / 2 >= stages ? m / 2 / stages * stages : m / 2;
   };
-  Variations variations(scenario, point);
   const auto ranks = static_cast<std::int64_t>(chosen.step->workload.size());
   for (std::int64_t m = microbatches ? microbatches->now : 1; m >= 1; m = half(m)) {
     const auto parts =
@@ -146,10 +142,15 @@ StepExplanation explain_step(const Scenario& scenario, std::size_t point, const 
   result.row = run_step(chosen);
   result.scheme = chosen.step->scheme;
   result.machine = chosen.cluster->description;
-  if (!record_path(chosen, result)) result.smaller = smaller_step(scenario, point, chosen, result);
+  Diagnostics ignored;  // the case was made before
+  ClusterCache clusters;
+  const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
+  Variations variations(scenario, point);
+  if (!record_path(chosen, result))
+    result.smaller = smaller_step(variations, workload, chosen, result);
   const std::uint64_t messages = simulated_messages(result.row, chosen.step->workload);
-  if (messages <= most_messages_of_a_knob) explain_step_knobs(chosen, result);
-  if (messages <= most_messages_of_a_setting) explain_step_settings(scenario, point, result);
+  if (messages <= most_messages_of_a_knob) explain_step_knobs(chosen, variations, result);
+  if (messages <= most_messages_of_a_setting) explain_step_settings(variations, workload, result);
   return result;
 }
 

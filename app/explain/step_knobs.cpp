@@ -18,7 +18,8 @@ namespace {
 
 class StepKnobs {
  public:
-  StepKnobs(const Case& one_case, StepExplanation& result) : case_(one_case), result_(result) {}
+  StepKnobs(const Case& one_case, Variations& variations, StepExplanation& result)
+      : case_(one_case), variations_(variations), result_(result) {}
 
   void turn_all() {
     turn("bandwidth of all links", "1x", "2x", [this] {
@@ -32,6 +33,10 @@ class StepKnobs {
     if (const auto& room = case_.step->room)
       turn("collectives at a time", std::to_string(room->collectives).c_str(), "all",
            [this] { return with_room(); });
+    turn_off("workload.slow", JsonValue::object());
+    turn_off("workload.jitter.mean", JsonValue(0));
+    turn_off("cluster.late", JsonValue::object());
+    turn_off("cluster.switches_down", JsonValue::array());
     std::stable_sort(result_.knobs.begin(), result_.knobs.end(),
                      [](const StepKnob& a, const StepKnob& b) {
                        return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
@@ -39,6 +44,15 @@ class StepKnobs {
   }
 
  private:
+  // What makes the step longer, if it is there.
+  void turn_off(const char* path, const JsonValue& nothing) {
+    if (!variations_.says(path)) return;
+    turn(path, "as written", "none", [this, path, nothing] {
+      Params changes = result_.changes;
+      changes.emplace_back(path, nothing);
+      return variations_.with(changes);
+    });
+  }
   void turn_time(const char* name, Time LinkParameters::*time) {
     const Topology& topology = case_.cluster->topology;
     bool some = false;
@@ -82,8 +96,11 @@ class StepKnobs {
   }
 
   const Case& case_;
+  Variations& variations_;
   StepExplanation& result_;
 };
+
+constexpr const char* protocol_path = "workload.protocol";
 
 // What one setting of the scheme may be, in order.
 struct Setting {
@@ -102,10 +119,21 @@ const std::vector<Setting>& settings() {
   return all;
 }
 
+// Nothing is scheduled on a single stage.
+bool matters(const Setting& setting, const JsonValue& options) {
+  const JsonValue* const stages = options.find("pp");
+  return setting.key != std::string_view("schedule") || stages == nullptr ||
+         stages->integer().value_or(2) > 1;
+}
+
 class SettingSearch {
  public:
-  SettingSearch(Variations& variations, const Setting& setting) : variations_(variations) {
-    best_.path = fmt::format("workload.{}.{}", setting.scheme, setting.key);
+  SettingSearch(Variations& variations, std::string path, std::optional<LinkProtocol> protocol)
+      : variations_(variations) {
+    best_.path = std::move(path);
+    // Other messages might be sent under another one, which would be a second change.
+    if (protocol && best_.path != protocol_path)
+      held_ = {{protocol_path, JsonValue(std::string(to_string(*protocol)))}};
   }
 
   // As the scenario says it, or the default.
@@ -119,7 +147,9 @@ class SettingSearch {
     for (const Tried& one : tried_)
       if (one.value == text) return;
     try {
-      add(text, run_step(variations_.with({{best_.path, value}})));
+      Params changes = held_;
+      changes.emplace_back(best_.path, value);
+      add(text, run_step(variations_.with(changes)));
     } catch (const Error&) {
       return;
     }
@@ -154,6 +184,7 @@ class SettingSearch {
   }
 
   Variations& variations_;
+  Params held_;
   std::string now_;
   std::vector<Tried> tried_;
   BestSetting best_;
@@ -177,20 +208,19 @@ void try_sizes(SettingSearch& search) {
 
 }  // namespace
 
-void explain_step_knobs(const Case& one_case, StepExplanation& result) {
-  StepKnobs(one_case, result).turn_all();
+void explain_step_knobs(const Case& one_case, Variations& variations, StepExplanation& result) {
+  StepKnobs(one_case, variations, result).turn_all();
 }
 
-void explain_step_settings(const Scenario& scenario, std::size_t point, StepExplanation& result) {
-  Diagnostics ignored;  // the case was made before
-  ClusterCache clusters;
-  const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
-  Variations variations(scenario, point);
+void explain_step_settings(Variations& variations, const JsonValue& workload,
+                           StepExplanation& result) {
+  const std::optional<LinkProtocol> protocol = result.row.protocol;
   for (const Setting& setting : settings()) {
     const JsonValue* const options = workload.find(setting.scheme);
     const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
-    if (now == nullptr) continue;
-    SettingSearch search(variations, setting);
+    if (now == nullptr || !matters(setting, *options)) continue;
+    SettingSearch search(variations, fmt::format("workload.{}.{}", setting.scheme, setting.key),
+                         protocol);
     search.start(plain_text(*now), result.row);
     if (setting.values.empty())
       try_sizes(search);
@@ -200,6 +230,12 @@ void explain_step_settings(const Scenario& scenario, std::size_t point, StepExpl
       return setting.values.empty() && size_in(a) < size_in(b);
     }));
   }
+  if (!protocol) return;
+  SettingSearch search(variations, protocol_path, {});
+  search.start(std::string(to_string(*protocol)), result.row);
+  for (const LinkProtocol one : ring_protocols)
+    search.try_value(JsonValue(std::string(to_string(one))));
+  result.settings.push_back(search.take([](const auto&, const auto&) { return false; }));
 }
 
 }  // namespace collsim

@@ -76,7 +76,8 @@ std::vector<ActionRun> runs_of(const CriticalPath& path, const Timeline& timelin
       run.first = run.last = actions.all[actions.of_step[segment.step]].action;
       if (run.first.kind != Action::Kind::collective) run.rank = timeline.steps[segment.step].rank;
     }
-    run.shares = step_shares_of(segment, run.first.kind == Action::Kind::work);
+    run.shares = step_shares_of(
+        segment, run.first.kind == Action::Kind::work && run.first.label.kind != Label::Kind::late);
     run.from = segment.from;
     run.to = segment.to;
     if (!runs.empty() && runs.back().family() == run.family())

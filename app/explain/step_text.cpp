@@ -35,15 +35,19 @@ std::string shares_text(const StepShares& shares) {
 void write_step(Page& page, const StepExplanation& e) {
   const StepResult& step = *e.row.step;
   page.heading("The step");
-  page.line("  ", fmt::format("One training step, {}; {}.", e.scheme, e.machine), 4);
+  const std::string under =
+      e.row.protocol ? fmt::format(" under {}", to_string(*e.row.protocol)) : "";
+  page.line("  ", fmt::format("One training step, {}{}; {}.", e.scheme, under, e.machine), 4);
   page.line(fmt::format("  {:<10}{}", "step", page.bold(to_text(e.row.time))), "", 0);
   const auto row = [&](const char* name, double seconds, const char* meaning) {
     page.line(fmt::format("  {:<10}{:<12} ", name, seconds_text(seconds)), meaning, 25);
   };
   row("compute", step.compute_s, "a stream of the rank works; mean over the ranks");
   row("hidden", step.hidden_s, "collectives under way meanwhile");
-  row("exposed", step.exposed_s, "collectives under way while nothing works");
-  row("bubble", step.bubble * e.row.time_s(), "neither: waiting for messages and slower ranks");
+  row("exposed", step.exposed_s,
+      "collectives under way, or waiting for members, while nothing works");
+  row("bubble", step.bubble * e.row.time_s(),
+      "neither: waiting for messages, or finished before others");
   if (!step.fits()) page.paragraph("Memory is short: " + shortage_text(step) + ".");
   if (e.row.analytic) {
     const ClosedForm& form = *e.row.analytic;
@@ -68,10 +72,12 @@ void write_step_shares(Page& page, const StepExplanation& e) {
 // Of a step that is too large to record: means over the ranks.
 void write_mean_times(Page& page, const StepExplanation& e) {
   const StepResult& step = *e.row.step;
-  page.paragraph(
-      fmt::format("{} messages are too many to record, so there is no critical path of "
-                  "this step.  Its ranks spend, in the mean:",
-                  with_commas(static_cast<std::int64_t>(e.row.messages))));
+  const std::string messages =
+      e.row.messages > 0 ? with_commas(static_cast<std::int64_t>(e.row.messages)) + " messages are"
+                         : std::string("The lines of its program are");
+  page.paragraph(messages +
+                 " too many to record, so there is no critical path of this step. Its ranks spend, "
+                 "in the mean:");
   const auto row = [&](const std::string& name, double seconds) {
     if (seconds > 0)
       page.line(fmt::format("    {:<26}{:>10} {:>6.1f}%", name, seconds_text(seconds),
@@ -89,9 +95,10 @@ void write_mean_times(Page& page, const StepExplanation& e) {
     row("exposed on " + printable(one.name), one.exposed_s);
   row("bubble", step.bubble * e.row.time_s());
   if (e.smaller) return;
-  page.paragraph(
-      "Ask for a step with fewer ranks, layers or microbatches (--set): its path has the same "
-      "parts.");
+  page.paragraph(e.scheme == "program"
+                     ? "A program with fewer ranks, rounds of \"repeat\" or chunks shows its path."
+                     : "Ask for a step with fewer ranks, layers or microbatches (--set): its path "
+                       "has the same parts.");
 }
 
 void write_step_path(Page& page, const StepExplanation& e) {

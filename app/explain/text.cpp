@@ -310,6 +310,9 @@ void write_knob_table(Page& page, const Explanation& e, const std::vector<const 
                           saving(knob->time, e.row.time),
                           knob->by_degrees ? saving(knob->time_20, e.row.time) : ""),
               "", 0);
+  if (std::any_of(shown.begin(), shown.end(),
+                  [](const Knob* knob) { return knob->by_degrees && !knob->time_20; }))
+    page.line("    ", "?: not tried, since all of these together would take long", 4);
 }
 
 void write_best_chunks(Page& page, const Explanation& e) {

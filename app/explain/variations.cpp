@@ -14,12 +14,19 @@ Variations::Variations(const Scenario& scenario, std::size_t point) : point_(sce
   for (const auto& [path, value] : scenario.params(point))
     point_.axes.push_back({{path}, {{value}}, {}});
   Diagnostics known;  // it was made before
-  const JsonValue cluster = read_point(scenario, point, {}, clusters_, known).cluster;
-  const JsonValue* const link = cluster.find("link");
-  const JsonValue* const changed = cluster.find("links_override");
-  has_overrides_ = changed != nullptr && !changed->items().empty();
-  has_one_link_ =
-      link != nullptr && link->is_object() && cluster.find("shape") != nullptr && !has_overrides_;
+  PointReading read = read_point(scenario, point, {}, clusters_, known);
+  said_ = JsonValue::object(
+      {{"cluster", std::move(read.cluster)}, {"workload", std::move(read.workload)}});
+  const JsonValue* const link = value_at(said_, "cluster.link");
+  has_one_link_ = link != nullptr && link->is_object() && says("cluster.shape") &&
+                  !says("cluster.links_override");
+}
+
+bool Variations::says(std::string_view path) const {
+  const JsonValue* const value = value_at(said_, path);
+  if (value == nullptr) return false;
+  if (value->is_array()) return !value->items().empty();
+  return !value->is_object() || !value->members().empty();
 }
 
 Case Variations::with(const Params& changes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/scenario.hpp"
@@ -19,14 +20,14 @@ class Variations {
   [[nodiscard]] Case with(const Params& changes);
   // Whether "cluster.link" alone says what all links have.
   [[nodiscard]] bool has_one_link() const { return has_one_link_; }
-  // Whether "cluster.links_override" changes links of it.
-  [[nodiscard]] bool has_overrides() const { return has_overrides_; }
+  // Whether something is written there, and is not empty: "cluster.links_override".
+  [[nodiscard]] bool says(std::string_view path) const;
 
  private:
   Scenario point_;  // each of its values an axis of one point
   ClusterCache clusters_;
+  JsonValue said_;
   bool has_one_link_ = false;
-  bool has_overrides_ = false;
 };
 
 }  // namespace collsim

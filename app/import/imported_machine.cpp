@@ -256,6 +256,10 @@ bool read_fits(const ImportedMachine& machine, const MachineText& file) {
 }
 
 std::optional<ImportedMachine> read_by_format(const MachineText& file) {
+  if (file.text.starts_with('{') && file.text.find("\"cluster\"") != std::string_view::npos)
+    return file.refuse("no-machine", "this is a scenario, or a part of one",
+                       "collsim run FILE simulates it; collsim topo import --help lists what other "
+                       "tools write of machines");
   if (looks_like_xml(file.text)) return read_nccl_topo_xml(file);
   if (looks_like_nccl_log(file.text)) return read_nccl_graph_log(file);
   if (looks_like_p2p_bandwidth(file.text)) return read_p2p_bandwidth(file);

@@ -18,6 +18,7 @@ std::string_view label_word(Label::Kind kind) {
     case Label::Kind::bucket: return "gradients";
     case Label::Kind::parameters: return "parameters";
     case Label::Kind::buffers: return "buffers";
+    case Label::Kind::late: return "late start";
   }
   return "";
 }

@@ -194,7 +194,8 @@ class CollectiveReader {
     if (meaningful || !known_operation_) return true;
     if (reader_.has(key) && !varies) {
       static_cast<void>(reader_.raw(key));
-      const bool chosen_by_default = by_default_ && choice().name == "nccl";
+      const bool whatever_runs = whose.starts_with("means nothing for");
+      const bool chosen_by_default = by_default_ && choice().name == "nccl" && !whatever_runs;
       return reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {},
                            chosen_by_default ? "omit it, or name an algorithm: on a preset or an "
                                                "imported machine nccl is the default"
@@ -250,7 +251,7 @@ class CollectiveReader {
           reader_.boolean("in_place", choice().list && !choice().list->out_of_place) &&
           in_place_exists;
     if (applies("pattern", operation == Operation::send_recv, operation_varies(),
-                "is only for send-recv"))
+                "means nothing for " + this_operation() + ", only for send-recv"))
       collective().pattern = read_pattern(reader_, collective().group);
   }
 

@@ -162,11 +162,12 @@ class ScenarioReader {
       reader_.need({"collective"}, "or \"workload\", for a training step");
     if (!workload || options_->workloads) return;
     const JsonValue* const written = document_.find("workload");
-    diagnostics_->add({.code = "no-workloads",
-                       .message = "this command takes a collective, not a training step",
-                       .place = written != nullptr ? written->place : document_.place,
-                       .pointer = "/workload",
-                       .hint = "run, explain, trace, report and validate take workloads"});
+    diagnostics_->add(
+        {.code = "no-workloads",
+         .message = "this command takes a collective, not a training step",
+         .place = written != nullptr ? written->place : document_.place,
+         .pointer = "/workload",
+         .hint = "run, explain, check, trace, show --expand and validate take workloads"});
   }
 
   void check_not_swept(const SetOption& option) {

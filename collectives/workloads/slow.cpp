@@ -37,7 +37,7 @@ std::uint64_t seed_of(std::uint64_t seed, Rank rank) {
 Script slow_step(Workload workload, SlowRank slow) {
   const auto streams = static_cast<int>(workload.stream_names().size());
   const bool is_late = slow.delay > Time{};
-  if (is_late) co_yield work(0, slow.delay);
+  if (is_late) co_yield labelled(work(0, slow.delay), {Label::Kind::late});
   for (int stream = 1; is_late && stream < streams; ++stream) {
     co_yield record(0, stream);
     co_yield wait(stream, 0);
@@ -48,7 +48,7 @@ Script slow_step(Workload workload, SlowRank slow) {
     Action slower = *action;
     const bool counts_records = slower.kind == Action::Kind::wait && slower.amount > 0;
     if (is_late && counts_records && slower.other == 0) ++slower.amount;  // after the one above
-    if (slower.kind == Action::Kind::work) {
+    if (slower.kind == Action::Kind::work && slower.label.kind != Label::Kind::late) {
       const double factor = slow.factor * (slow.jitter > 0 ? 1 + slow.jitter * noise.next() : 1);
       slower.amount = std::llround(static_cast<double>(slower.amount) * factor);
     }

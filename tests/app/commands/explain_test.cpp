@@ -232,8 +232,7 @@ TEST(Explain, NamesTheCutThatBinds) {
   EXPECT_TRUE(all_reduce["cut"]["ranks"].is_null());
   EXPECT_NEAR(all_reduce["best_known_s"], 2 * 15 * (4 << 20) / 100e9, 1e-12);
   expect_contains(all_reduce["text"].get<std::string>(),
-                  "The best way known is a reduce-scatter and then an "
-                  "all-gather, which take 1.258 ms");
+                  "A reduce-scatter and then an all-gather take 1.258 ms");
 }
 
 TEST(Explain, NamesTheSwitchesOnThePath) {
@@ -298,6 +297,37 @@ TEST(Explain, ExplainsWhatTakesNoTime) {
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   expect_contains(ran.out, "The run takes no time.");
   expect_contains(ran.out, "No data has to move, so no time is needed.");
+}
+
+TEST(Explain, ABlockedAlgorithmIsToldInAWord) {
+  const Folder folder;
+  const std::string text = run_collsim({"explain", folder.write("a.json", R"({"scenario": 1,
+        "cluster": {"shape": "switch", "ranks": 8, "link": {"bandwidth": "25GB/s"}},
+        "collective": {"op": "all-reduce", "size": "8MiB", "algorithm": "chain", "chunks": 64,
+                       "slots": 1}})")})
+                               .out;
+  expect_contains(text, "ring (hangs with so few slots)");
+  expect_lacks(text, "waits for a free slot");
+}
+
+// A chain of reductions and one of copies pass each other on links that carry both directions.
+TEST(Explain, NoWayIsTheBestKnownThatTakesLongerThanTheRun) {
+  const Folder folder;
+  const std::string text = run_collsim({"explain", folder.write("a.json", R"({"scenario": 1,
+        "cluster": {"shape": "chain", "ranks": 8, "link": {"bandwidth": "25GB/s", "overhead": "2us"}},
+        "collective": {"op": "all-reduce", "size": "64MiB", "algorithm": "chain", "chunks": 128}})")})
+                               .out;
+  expect_lacks(text, "A reduce-scatter and then an all-gather take");
+}
+
+TEST(Explain, TheLaunchIsNoLateStart) {
+  const Folder folder;
+  const std::string text = run_collsim({"explain", folder.write("a.json", R"({"scenario": 1,
+        "cluster": {"shape": "switch", "ranks": 2, "link": {"bandwidth": "25GB/s"}},
+        "model": {"launch": "5us"}, "collective": {"op": "all-reduce", "size": "1MiB"}})")})
+                               .out;
+  expect_contains(text, "has not started yet: 5 us\n");
+  expect_lacks(text, "late start");
 }
 
 TEST(Explain, RefusesFormatsItDoesNotKnow) {

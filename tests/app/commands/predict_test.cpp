@@ -119,6 +119,8 @@ TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
   expect_contains(run_collsim({"predict", "all-reduce", "--preset", "h100", "--chunks", "4"}).err,
                   "omit it, or name an algorithm: on a preset or an imported machine nccl is the "
                   "default");
+  expect_contains(run_collsim({"predict", "all-reduce", "--preset", "h100", "-r", "3"}).err,
+                  "omit it\n");
 }
 
 // What fewer bytes than ranks leave of sizes are empty messages, no error.

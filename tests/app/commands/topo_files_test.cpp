@@ -42,6 +42,13 @@ assumed: latencies, overheads and launch costs: those of preset rtx-4090; such a
 )");
 }
 
+TEST(TopoImport, TellsAScenarioFromAMachine) {
+  const Folder folder;
+  const std::string file = folder.write("case.json", R"({"scenario": 1, "cluster": {"shape": "ring",
+    "ranks": 3, "link": {"bandwidth": "25GB/s"}}})");
+  expect_contains(run_collsim({"topo", "import", file}).err, "this is a scenario");
+}
+
 TEST(TopoImport, WritesAClusterThatScenariosInclude) {
   const Folder folder;
   const std::string box = folder.write("box.txt", two_4090s);

@@ -103,7 +103,7 @@ TEST(ReadWorkload, IsTakenOnlyByWhoAsksForIt) {
                                   ",\n\"workload\": {\"ddp\": {}, " + four_layers + "}}");
   expect_text(loaded.mistake(),
               "3:13 this command takes a collective, not a training step at /workload; "
-              "run, explain, trace, report and validate take workloads");
+              "run, explain, check, trace, show --expand and validate take workloads");
 }
 
 TEST(ReadWorkload, SaysAllThatAnEmptyOneLacks) {

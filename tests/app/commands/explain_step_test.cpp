@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
+
+namespace collsim {
+namespace {
+
+using nlohmann::json;
+
+std::string ddp_with(const std::string& more, const std::string& times) {
+  return R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "100Gb/s" } },
+    "workload": { "ddp": { "bucket": "25MiB" }, "model": {
+        "layers": [ { "times": 4, "gradients": "20MiB", )" +
+         times + " } ] }" + more + " } }";
+}
+
+double knob_time(const json& explained, const std::string& name) {
+  for (const json& knob : explained["knobs"])
+    if (knob["name"] == name) return knob["time_s"].get<double>();
+  ADD_FAILURE() << name << " is no knob";
+  return 0;
+}
+
+// Lateness is no work: faster ranks do not make up for it, and a punctual rank is a knob.
+TEST(ExplainStep, ALateRankIsNotAFasterOne) {
+  const Folder folder;
+  const std::string times = R"("forward": "5ms", "backward": "10ms")";
+  const std::string half = R"("forward": "2.5ms", "backward": "5ms")";
+  const std::string lateness = R"(, "slow": { "3": "17ms" })";
+  const std::string late = folder.write("a.json", ddp_with(lateness, times));
+  const std::string faster = folder.write("b.json", ddp_with(lateness, half));
+  const std::string punctual = folder.write("c.json", ddp_with("", times));
+  const auto step = [](const std::string& file) {
+    const Ran ran = run_collsim({"run", file, "--format", "json"});
+    return json::parse(ran.out)["rows"][0]["step_s"].get<double>();
+  };
+  const json explained = json::parse(run_collsim({"explain", late, "--format", "json"}).out);
+  EXPECT_EQ(knob_time(explained, "workload.slow"), step(punctual));
+  EXPECT_EQ(knob_time(explained, "computing of all ranks"), step(faster));
+  EXPECT_NEAR(explained["shares"]["other_s"].get<double>(), 0.017, 1e-12);
+  expect_contains(run_collsim({"explain", late}).out, "late start on rank 3: other 17 ms");
+}
+
+TEST(ExplainStep, LateRanksAndLostSwitchesOfTheClusterAreKnobs) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 2, "spines": 2,
+      "link": { "bandwidth": "100Gb/s" }, "late": { "1": "2ms" }, "switches_down": ["spine1"] },
+    "workload": { "ddp": {}, "model": {
+        "layers": [ { "times": 4, "backward": "10ms", "gradients": "20MiB" } ] } } })");
+  const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  EXPECT_NEAR(knob_time(explained, "cluster.late"), explained["step_s"].get<double>() - 0.002,
+              1e-9);
+  EXPECT_LE(knob_time(explained, "cluster.switches_down"), explained["step_s"].get<double>());
+}
+
+// NCCL's protocol follows from the messages, so another bucket might change it, too.
+TEST(ExplainStep, BucketsAreTriedUnderTheProtocolOfTheStep) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "preset": "dgx-a100", "nodes": 2 },
+    "workload": { "ddp": {}, "protocol": "LL128", "model": { "name": "resnet-50",
+        "forward": "20ms", "backward": "40ms" } } })");
+  const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  const json run = json::parse(
+      run_collsim({"run", file, "--set", "workload.ddp.bucket=64MiB", "--format", "json"})
+          .out)["rows"][0];
+  EXPECT_EQ(run["protocol"], "LL128");
+  const json settings = explained["settings"];
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_EQ(settings[0]["path"], "workload.ddp.bucket");
+  const auto is_64 = [](const json& tried) { return tried["value"] == "64MiB"; };
+  const auto tried = std::find_if(settings[0]["tried"].begin(), settings[0]["tried"].end(), is_64);
+  ASSERT_NE(tried, settings[0]["tried"].end());
+  EXPECT_EQ((*tried)["time_s"], run["step_s"]);
+  EXPECT_EQ(settings[1]["path"], "workload.protocol");
+  EXPECT_EQ(settings[1]["tried"].size(), 3U);
+  expect_contains(run_collsim({"explain", file}).out, "One training step, ddp under LL128;");
+}
+
+TEST(ExplainStep, OneStageHasNoSchedule) {
+  const Folder folder;
+  const auto settings_with = [&](const std::string& pp) {
+    const std::string file = folder.write("a.json", R"({ "scenario": 1,
+      "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "100Gb/s" } },
+      "workload": { "train": { "pp": )" + pp + R"(, "microbatches": 4 }, "model": {
+          "layers": [ { "times": 4, "forward": "5ms", "backward": "10ms" } ] } } })");
+    return json::parse(run_collsim({"explain", file, "--format", "json"}).out)["settings"].size();
+  };
+  EXPECT_EQ(settings_with("1"), 0U);
+  EXPECT_EQ(settings_with("2"), 1U);
+}
+
+TEST(ExplainStep, AProgramThatIsTooLongHasNoLayers) {
+  const Folder folder;
+  const std::string text = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,
+        "cluster": { "shape": "switch", "ranks": 2, "link": { "bandwidth": "100Gb/s" } },
+        "workload": { "program": [ { "on": "all",
+            "do": [ { "repeat": 1100000, "as": "i", "do": [ { "work": "1us" } ] } ] } ] } })")})
+                               .out;
+  expect_contains(text, "The lines of its program are too many to record");
+  expect_lacks(text, "layers");
+}
+
+}  // namespace
+}  // namespace collsim
