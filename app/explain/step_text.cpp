@@ -47,7 +47,7 @@ void write_step(Page& page, const StepExplanation& e) {
   row("exposed", step.exposed_s,
       "collectives under way, or waiting for members, while nothing works");
   row("bubble", step.bubble * e.row.time_s(),
-      "neither: waiting for messages, or finished before others");
+      "neither: waiting for messages, or finished early");
   if (!step.fits()) page.paragraph("Memory is short: " + shortage_text(step) + ".");
   if (e.row.analytic) {
     const ClosedForm& form = *e.row.analytic;

@@ -24,12 +24,14 @@ constexpr std::size_t most_kinds_of_ranks = 16;
 constexpr std::size_t most_boxes = 20'000;
 constexpr std::size_t most_memory_curves = 8;  // as many as the page has colours
 
-std::string_view box_kind(const Action& action) {
+std::string_view box_kind(const Action& action, std::optional<int> host) {
   if (action.kind == Action::Kind::collective) return "collective";
+  if (action.stream == host) return "launch";
   switch (action.label.kind) {
     case Label::Kind::forward: return "forward";
     case Label::Kind::backward: return "backward";
     case Label::Kind::weights: return "weights";
+    case Label::Kind::late: return "late";
     default: return "optimizer";
   }
 }
@@ -42,6 +44,7 @@ std::int64_t box_number(const Label& label) {
 JsonValue stream_picture(const RecordedActions& actions, const Workload& workload, Rank rank,
                          std::size_t stream, std::size_t& boxes) {
   JsonValue all = JsonValue::array();
+  const std::optional<int> host = host_of(workload);
   for (const RecordedAction& one : actions.all) {
     const Action::Kind kind = one.action.kind;
     const bool is_drawn = kind == Action::Kind::work || kind == Action::Kind::collective;
@@ -50,7 +53,7 @@ JsonValue stream_picture(const RecordedActions& actions, const Workload& workloa
     if (++boxes > most_boxes) break;
     all.items().push_back(JsonValue::object({{"begin_s", one.begin.seconds()},
                                              {"end_s", one.end.seconds()},
-                                             {"kind", box_kind(one.action)},
+                                             {"kind", box_kind(one.action, host)},
                                              {"number", box_number(one.action.label)},
                                              {"text", action_text(one.action, workload)}}));
   }

@@ -16,7 +16,7 @@ namespace collsim {
 //             nothing else is under way
 //   hidden    a collective is under way on it meanwhile
 //   exposed   one is under way, and no stream works
-//   bubble    the share of the step that is neither: waiting for messages, or finished before others
+//   bubble    the share of the step that is neither: waiting for messages, or finished early
 //
 // A step is computing, exposed communication and bubble, on every rank; these are the means.
 struct StepResult {

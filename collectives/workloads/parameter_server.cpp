@@ -26,8 +26,8 @@ namespace {
 
 struct ServerPlan {
   ParameterServer scheme;
-  Time compute{};
-  Time optimizer{};  // of all parameters
+  Time forward{}, backward{};  // of all layers
+  Time optimizer{};            // of all parameters
   Bytes gradients = 0;
   int workers = 1;
 
@@ -48,7 +48,8 @@ struct ServerPlan {
 Script worker_step(std::shared_ptr<const ServerPlan> plan, int worker) {
   const int theirs = plan->scheme.asynchronous ? worker : 0;
   const auto server = [&](int s) { return Rank(static_cast<std::size_t>(plan->workers + s)); };
-  co_yield work(0, plan->compute);
+  co_yield labelled(work(0, plan->forward), {Label::Kind::forward});
+  co_yield labelled(work(0, plan->backward), {Label::Kind::backward});
   for (int s = 0; s < plan->scheme.servers; ++s)
     co_yield send(0, server(s), plan->shard(s), theirs);
   for (int s = 0; s < plan->scheme.servers; ++s)
@@ -76,9 +77,10 @@ Workload make_workload(const ParameterServer& scheme, const Model& model, int ra
   if (scheme.servers < 1 || scheme.servers >= ranks)
     throw_error(ErrorCode::invalid_argument, "of ", ranks, " ranks, 1 to ", ranks - 1,
                 " can be servers, not ", scheme.servers);
-  ServerPlan plan{scheme, model.forward, model.optimizer, 0, ranks - scheme.servers};
+  ServerPlan plan{scheme, model.forward, {}, model.optimizer, 0, ranks - scheme.servers};
   for (const Layer& layer : model.layers) {
-    plan.compute += layer.forward + layer.backward;
+    plan.forward += layer.forward;
+    plan.backward += layer.backward;
     plan.gradients += layer.gradients;
   }
   Workload::Parts parts;

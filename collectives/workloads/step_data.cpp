@@ -460,9 +460,10 @@ std::shared_ptr<const WorkloadData> data_of(const ParameterServer& scheme, int r
     const std::uint32_t of = is_worker ? peer - workers : peer + 1;
     switch (line.kind) {
       case Action::Kind::work:
-        if (is_worker)
-          uses = {{{0, servers}, one(2 * servers)}, {{servers, 2 * servers}}};
-        else if (waits_for_all)
+        if (is_worker) {
+          uses = {{{0, servers}, one(2 * servers)}, {}};
+          if (line.label.kind == Label::Kind::backward) uses.writes = {{servers, 2 * servers}};
+        } else if (waits_for_all)
           uses = {{{1, workers + 1}}, {one(0)}};
         else  // with what one worker has sent
           uses = {{one(line.stream + 1U)}, {one(line.stream + 1U)}};

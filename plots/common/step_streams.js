@@ -7,6 +7,8 @@ const boxKinds = [
   { kind: "weights", name: "weight gradients", colour: 3 },
   { kind: "collective", name: "collective", colour: 2 },
   { kind: "optimizer", name: "optimizer and other work", colour: 4 },
+  { kind: "launch", name: "launches by the host", colour: 7 },
+  { kind: "late", name: "late start", colour: 5 },
 ];
 
 /** @param {HTMLElement} host @param {number} width @param {any} picture @param {string} describe */

@@ -133,7 +133,7 @@ function streamsFigure(parent, page) {
   const { redraw, setTitle, setRows } = addFigure(parent, {
     id: "streams",
     title: "What each rank does when",
-    text: "Time runs to the right. Numbers are layers and buckets, or microbatches; of ranks that do the same, one is drawn.",
+    text: "Time runs to the right. Numbers, where they fit, are layers and buckets, or microbatches; of ranks that do the same, one is drawn.",
     draw: (host, width) => {
       const picture = page.answer?.picture;
       if (picture) drawStep(host, width, picture, trainingText(page.drawn));

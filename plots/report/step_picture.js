@@ -39,5 +39,5 @@ function stepPictureText({ streams, kinds }) {
   const ranks = new Set(streams.map(({ name }) => name.split(" ")[1])).size;
   const others = ranks < kinds ? ` The first ${ranks} of ${countText(kinds)} ranks that do different things.` : "";
   const alike = streams.some((stream) => stream.ranks > 1) ? " One rank of all that do the same." : "";
-  return `${microbatches ? "Numbers are microbatches." : "Numbers are layers and buckets."}${alike}${others}`;
+  return `${microbatches ? "Numbers, where they fit, are microbatches." : "Numbers, where they fit, are layers and buckets."}${alike}${others}`;
 }

@@ -210,6 +210,23 @@ TEST(WorkloadCommands, AReportHasOneRankForAllThatDoTheSame) {
   EXPECT_NEAR(data["steps"]["exposed_s"][0].get<double>(), 0.03447433728, 1e-12);
 }
 
+TEST(WorkloadCommands, AReportTellsLatenessAndLaunchesFromWork) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 2, "link": { "bandwidth": "100Gb/s" } },
+    "workload": { "ddp": {}, "slow": { "0": "3ms" },
+      "device": { "flops": "100TFLOP/s", "launch": "1ms" },
+      "model": { "transformer": { "layers": 2, "hidden": 512, "heads": 8, "seq": 512 } } } })");
+  ASSERT_EQ(run_collsim({"run", file, "-o", folder.path("page.html"), "--quiet"}).code, exit_fine);
+  std::map<std::string, std::string> first_kinds;  // by stream
+  const json data = data_of(folder.read("page.html"))[0];
+  for (const json& stream : data["pictures"][0]["streams"])
+    first_kinds[stream["name"]] = stream["boxes"][0]["kind"];
+  EXPECT_EQ(first_kinds["rank 0 compute"], "late");
+  EXPECT_EQ(first_kinds["rank 0 host"], "launch");
+  EXPECT_EQ(first_kinds["rank 1 compute"], "forward");
+}
+
 TEST(WorkloadCommands, ResolvedValuesSayWhereTheyComeFrom) {
   const Folder folder;
   const Ran ran = run_collsim({"run", folder.write("a.json", ddp), "--print-resolved", "--set",
