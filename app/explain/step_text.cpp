@@ -46,8 +46,7 @@ void write_step(Page& page, const StepExplanation& e) {
   row("hidden", step.hidden_s, "collectives under way meanwhile");
   row("exposed", step.exposed_s,
       "collectives under way, or waiting for members, while nothing works");
-  row("bubble", step.bubble * e.row.time_s(),
-      "neither: waiting for messages, or finished early");
+  row("bubble", step.bubble * e.row.time_s(), "neither: waiting for messages, or finished early");
   if (!step.fits()) page.paragraph("Memory is short: " + shortage_text(step) + ".");
   if (e.row.analytic) {
     const ClosedForm& form = *e.row.analytic;
@@ -110,10 +109,11 @@ void write_step_path(Page& page, const StepExplanation& e) {
       page.line(fmt::format("  {:>9}  ", "..."), count_text(e.lines_left_out, "line") + " more",
                 15);
     if (line.in_turn > 0)
-      page.line(fmt::format("  {:>9}  ", ""),
-                fmt::format("{} times in turn, the next {}:", line.turns,
-                            line.in_turn == 1 ? "line" : fmt::format("{} lines", line.in_turn)),
-                15);
+      page.line(
+          fmt::format("  {:>9}  ", ""),
+          fmt::format("{} times in turn, the next {}, with the times of all together:", line.turns,
+                      line.in_turn == 1 ? "line" : fmt::format("{} lines", line.in_turn)),
+          15);
     page.line(fmt::format("  {:>9}  {}", line.from == Time{} ? "0" : to_text(line.from),
                           line.turns > 1 ? "  " : ""),
               fmt::format("{}: {}", line.what, shares_text(line.shares)), 17);

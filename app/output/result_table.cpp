@@ -72,19 +72,6 @@ Align align_of(const std::vector<std::string>& cells) {
   return numbers ? Align::right : Align::left;
 }
 
-// {"ddp": {"bucket": "25MB"}} -> "ddp bucket 25MB".
-std::string workload_text(const JsonValue& value) {
-  if (!value.is_object()) return plain_text(value);
-  std::string text;
-  for (const JsonValue::Member& member : value.members()) {
-    text += (text.empty() ? "" : ", ") + member.key;
-    if (!member.value.is_object()) continue;
-    for (const JsonValue::Member& option : member.value.members())
-      text += " " + option.key + " " + plain_text(option.value);
-  }
-  return text;
-}
-
 void add_params(std::vector<TableColumn>& columns, const Results& results) {
   std::vector<std::string> paths;
   for (const std::string& path : results.axes)
@@ -94,9 +81,7 @@ void add_params(std::vector<TableColumn>& columns, const Results& results) {
     TableColumn column{headings[i], Align::right, {}};
     for (const CaseResult& row : results.rows) {
       const JsonValue* const value = param(row, paths[i]);
-      column.cells.push_back(value == nullptr         ? ""
-                             : paths[i] == "workload" ? workload_text(*value)
-                                                      : plain_text(*value));
+      column.cells.push_back(value == nullptr ? "" : param_text(paths[i], *value));
     }
     column.align = align_of(column.cells);
     columns.push_back(std::move(column));

@@ -20,6 +20,7 @@
 #include "app/report/results_file.hpp"
 #include "app/report/step_pictures.hpp"
 #include "app/report/step_work.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "topo/error.hpp"
 
@@ -40,7 +41,7 @@ JsonValue params_columns(const StoredResults& results) {
   return JsonValue::array(at(results.document, "axes").items(), [&](const JsonValue& axis) {
     JsonValue cells = JsonValue::array(rows_of(results), [&](const JsonValue& row) {
       const JsonValue* const value = at(row, "params").find(axis.string());
-      return value != nullptr ? plain_text(*value) : "";
+      return value != nullptr ? param_text(axis.string(), *value) : "";
     });
     return JsonValue::object({{"path", axis}, {"values", std::move(cells)}});
   });

@@ -54,4 +54,16 @@ ComparisonCounts count_verdicts(const Results& results) {
   return counts;
 }
 
+std::string param_text(std::string_view path, const JsonValue& value) {
+  if (path != "workload" || !value.is_object()) return plain_text(value);
+  std::string text;
+  for (const JsonValue::Member& member : value.members()) {
+    text += (text.empty() ? "" : ", ") + member.key;
+    if (!member.value.is_object()) continue;
+    for (const JsonValue::Member& option : member.value.members())
+      text += " " + option.key + " " + plain_text(option.value);
+  }
+  return text;
+}
+
 }  // namespace collsim

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/json/value.hpp"
@@ -93,5 +94,8 @@ struct ComparisonCounts {
 [[nodiscard]] ComparisonCounts count_verdicts(const Results& results);
 // Of fewer, the 95th percentile is the worst row, or next to it.
 inline constexpr std::size_t least_rows_for_percentiles = 20;
+
+// A value of a sweep as people read it: {"ddp": {"bucket": "25MB"}} as "ddp bucket 25MB".
+[[nodiscard]] std::string param_text(std::string_view path, const JsonValue& value);
 
 }  // namespace collsim

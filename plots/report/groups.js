@@ -65,7 +65,7 @@ function paramWords({ paths, names }, i, row) {
   const late = paths[i].match(/(?:^|\.)late\.(\d+)$/);
   if (late) return Number.parseFloat(value) === 0 ? `rank ${late[1]} on time` : `rank ${late[1]} late by ${spaced(value)}`;
   if (/^\d{5,} ?B$/.test(value)) return `${names[i] === "size" ? "" : `${names[i]} `}${bytesText(Number.parseInt(value, 10))}`;
-  if (["algorithm", "op", "shape", "preset", "size"].includes(names[i])) return spaced(value);
+  if (["algorithm", "op", "shape", "preset", "size", "workload"].includes(names[i])) return spaced(value);
   if (["chunks", "ranks", "nodes", "channels", "slots"].includes(names[i]) && /^\d+$/.test(value))
     return `${countText(Number(value))} ${value === "1" ? names[i].slice(0, -1) : names[i]}`;
   const name = /[Bb]\/s$/.test(value) ? names[i].replace(/ bandwidth$/, "") : names[i]; // the unit says it
