@@ -354,8 +354,10 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
     if (const std::string loss = largest_loss(results); !loss.empty())
       lines.push_back({Kind::detail, "busbw lost: " + loss});
   }
-  for (std::string& shortfall : class_shortfalls(results))
+  for (std::string& shortfall : beyond_class(results, ClassSide::below))
     lines.push_back({Kind::bad, printable(shortfall)});
+  for (std::string& excess : beyond_class(results, ClassSide::above))
+    lines.push_back({Kind::detail, printable(excess)});
   Said devices, functions, notes, reasons;
   for (const CaseResult& row : results.rows) {
     if (row.not_measured) reasons.add(row.not_measured->reason);

@@ -37,8 +37,9 @@ struct ComparisonLine {
 };
 [[nodiscard]] std::vector<ComparisonLine> comparison_lines(const Results& results);
 
-// Where busbw is less than what NCCL reaches on 95% of such machines, at three or more sizes in a
-// row: by how much, and what to check.  Only on presets whose errors are known.
-[[nodiscard]] std::vector<std::string> class_shortfalls(const Results& results);
+// Where busbw is less, or more, than what NCCL reaches on 95% of such machines, at three or more
+// sizes in a row: by how much, and what to check.  Only on presets whose errors are known.
+enum class ClassSide { below, above };
+[[nodiscard]] std::vector<std::string> beyond_class(const Results& results, ClassSide side);
 
 }  // namespace collsim

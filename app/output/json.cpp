@@ -122,7 +122,8 @@ JsonValue comparison_to_value(const Results& results) {
   add(object, "median_error", number(counts.median_error));
   add(object, "p95_error", number(counts.p95_error));
   add(object, "worst_error", number(counts.worst_error));
-  add(object, "below_class", JsonValue::array(class_shortfalls(results)));
+  add(object, "below_class", JsonValue::array(beyond_class(results, ClassSide::below)));
+  add(object, "above_class", JsonValue::array(beyond_class(results, ClassSide::above)));
   return object;
 }
 

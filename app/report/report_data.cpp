@@ -286,7 +286,7 @@ JsonValue report_data(const StoredResults& results, const std::optional<std::siz
        {"name", "title", "description", "complete", "points", "how_sure", "expect", "warnings"})
     data.set(key, copy_of(document, key));
   if (const JsonValue* const comparison = document.find("comparison"))
-    data.set("below_class", copy_of(*comparison, "below_class"));
+    for (const char* key : {"below_class", "above_class"}) data.set(key, copy_of(*comparison, key));
   data.set("left_out", results.left_out);
   data.set("params", params_columns(results));
   const bool steps = are_steps(document);

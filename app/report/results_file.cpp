@@ -104,7 +104,8 @@ constexpr Key error_class_keys[] = {{"machines", Kind::text},
                                     {"own_logs", Kind::flag, Need::optional},
                                     {"half_within", Kind::number, Need::optional},
                                     {"most_within", Kind::number, Need::optional}};
-constexpr Key comparison_keys[] = {{"below_class", Kind::array, Need::optional}};
+constexpr Key comparison_keys[] = {{"below_class", Kind::array, Need::optional},
+                                   {"above_class", Kind::array, Need::optional}};
 constexpr Key measured_keys[] = {{"time_s", Kind::number}, {"min_s", Kind::number},
                                  {"max_s", Kind::number},  {"spread", Kind::number, Need::or_null},
                                  {"noisy", Kind::flag},    {"data", Kind::text},
@@ -141,7 +142,8 @@ class ResultsCheck {
     texts(document, pointer, "how_sure");
     part(document, pointer, "comparison", comparison_keys);
     if (const JsonValue* const comparison = document.find("comparison"))
-      texts(*comparison, pointer_to(pointer, "comparison"), "below_class");
+      for (const Key& key : comparison_keys)
+        texts(*comparison, pointer_to(pointer, "comparison"), key.name);
     each(document, pointer, "rows", [&](const JsonValue& one, const std::string& at) {
       if (are_steps(document))
         keys(one, at, step_keys);

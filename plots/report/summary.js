@@ -87,7 +87,7 @@ function noticesOf(results) {
     notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are only in the results file.`);
   if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are included.`);
   if (!rows.length) notices.push("These results have no rows, so there is nothing to draw.");
-  notices.push(...doubtsOf(results), ...(data.below_class ?? []).map((text) => text[0].toUpperCase() + text.slice(1)));
+  notices.push(...doubtsOf(results), ...[...(data.below_class ?? []), ...(data.above_class ?? [])].map((text) => text[0].toUpperCase() + text.slice(1)));
   for (const { message } of data.warnings) notices.push(message);
   return notices;
 }

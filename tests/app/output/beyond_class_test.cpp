@@ -34,7 +34,7 @@ Results measured_parts(const std::vector<double>& parts, bool between_nodes = tr
 
 std::string said_below(const Results& results) {
   std::string all;
-  for (const std::string& one : class_shortfalls(results)) all += one + "\n";
+  for (const std::string& one : beyond_class(results, ClassSide::below)) all += one + "\n";
   return all;
 }
 
@@ -52,7 +52,7 @@ std::string advice(std::size_t first, std::size_t end, bool between_nodes,
   return said.substr(said.find("Check ") + 6);
 }
 
-TEST(ClassShortfall, IsSaidWhereSeveralSizesAreBeyondTheClass) {
+TEST(BeyondClass, IsSaidWhereSeveralSizesAreBeyondTheClass) {
   Results results = measured_parts({1, 0.97, 1.02, 0.9, 0.62, 0.61, 0.63, 0.6});
   expect_text(said_below(results),
               "below its class: from 4MiB on busbw is 37% to 40% less than predicted; 95% of the "
@@ -74,7 +74,7 @@ TEST(ClassShortfall, IsSaidWhereSeveralSizesAreBeyondTheClass) {
   expect_contains(written(results, Format::json), "\"below_class\": [\n");
 }
 
-TEST(ClassShortfall, NeedsMoreThanNoise) {
+TEST(BeyondClass, NeedsMoreThanNoise) {
   EXPECT_EQ(said_below(measured_parts({1, 0.97, 1.02, 0.9, 1, 1, 0.6, 0.6})), "") << "two sizes";
   EXPECT_EQ(said_below(measured_parts({0.3, 1, 0.5, 0.5, 1, 0.6, 1, 0.5})), "") << "not in a row";
   EXPECT_EQ(said_below(measured_parts({0.88, 0.87, 0.86, 0.9, 0.88})), "") << "within the class";
@@ -93,7 +93,7 @@ TEST(ClassShortfall, NeedsMoreThanNoise) {
   EXPECT_EQ(said_below(twice), "") << "rows of a size differ in something else";
 }
 
-TEST(ClassShortfall, AdviceFitsTheSymptom) {
+TEST(BeyondClass, AdviceFitsTheSymptom) {
   expect_contains(advice(4, 8, true), "NIC near to it");
   expect_contains(advice(4, 8, false), "NCCL_P2P_DISABLE");
   expect_contains(advice(4, 8, false, NcclAlgorithm::nvls), "NCCL_NVLS_ENABLE");
@@ -111,7 +111,19 @@ TEST(ClassShortfall, AdviceFitsTheSymptom) {
   expect_contains(everywhere, "whether this is the machine");
 }
 
-TEST(ClassShortfall, NeedsTablesOfSuchMachines) {
+TEST(BeyondClass, AMachineMayBeFasterThanItsClass) {
+  const Results results = measured_parts({1, 0.97, 1.02, 0.9, 1.02, 1.25, 1.35, 1.3});
+  EXPECT_EQ(said_below(results), "");
+  const std::vector<std::string> above = beyond_class(results, ClassSide::above);
+  ASSERT_EQ(above.size(), 1U);
+  expect_text(above.front(),
+              "above its class: from 32MiB on busbw is 25% to 35% more than predicted; 95% of the "
+              "published rows of InfiniBand are within 15%. Check whether switches of the network "
+              "add (SHARP: predict --sharp), and how many NICs a node has, at which rate");
+  expect_contains(written(results, Format::table), "\nabove its class: from 32MiB on");
+}
+
+TEST(BeyondClass, NeedsTablesOfSuchMachines) {
   const std::vector<double> slow = {1, 1, 1, 1, 0.6, 0.6, 0.6, 0.6};
   EXPECT_NE(said_below(measured_parts(slow)), "");
   Results outside = measured_parts(slow), own = measured_parts(slow);

@@ -22,8 +22,16 @@ constexpr std::size_t least_sizes = 3;
 // Below, a time is launches and hops; above, bytes on links.
 constexpr Bytes small_size = kibibytes(64), large_size = mebibytes(16);
 
-bool falls_behind(const CaseResult& row) {
-  return row.why_no_verdict().empty() && row.error() && -*row.error() > row.error_class->most;
+using Side = ClassSide;
+
+// How much less, or more, busbw a row has than predicted.
+double difference(const CaseResult& row, Side side) {
+  return side == Side::below ? -*row.error() : *row.error();
+}
+
+bool is_beyond(const CaseResult& row, Side side) {
+  return row.why_no_verdict().empty() && row.error() &&
+         difference(row, side) > row.error_class->most;
 }
 
 // By size, or none when a size says not enough about a row: then others of it are there.
@@ -38,14 +46,14 @@ SizedRows rows_by_size(const Results& results) {
 }
 
 // Sizes at which a machine is beyond its class.
-struct Shortfall {
+struct Stretch {
   SizedRows rows;
   std::string where;
   bool small = false, large = false;  // the smallest sizes there are, and the largest
 };
 
-Shortfall shortfall_of(const SizedRows& all, std::size_t first, std::size_t end) {
-  Shortfall found;
+Stretch stretch_of(const SizedRows& all, std::size_t first, std::size_t end) {
+  Stretch found;
   found.rows.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
                     all.begin() + static_cast<std::ptrdiff_t>(end));
   const std::string smallest = exact_size(all[first]->size),
@@ -63,9 +71,9 @@ Shortfall shortfall_of(const SizedRows& all, std::size_t first, std::size_t end)
 }
 
 // Most sizes, small and large: that has one cause.
-bool is_everywhere(const SizedRows& all, const SizedRows& behind) {
-  return behind.size() >= least_sizes && 4 * behind.size() >= 3 * all.size() &&
-         behind.front()->size <= small_size && behind.back()->size > large_size;
+bool is_everywhere(const SizedRows& all, const SizedRows& beyond) {
+  return beyond.size() >= least_sizes && 4 * beyond.size() >= 3 * all.size() &&
+         beyond.front()->size <= small_size && beyond.back()->size > large_size;
 }
 
 // What NCCL's own log says that it ran, where that is something else than predicted.
@@ -81,11 +89,7 @@ std::string other_choice(const SizedRows& rows) {
 }
 
 // What usually makes a machine slow at such sizes.
-std::string what_to_check(const Shortfall& found) {
-  if (found.small && found.large)
-    return "whether this is the machine (--preset, --nodes), and what else ran on it";
-  if (std::string other = other_choice(found.rows); !other.empty()) return other;
-  const bool between_nodes = found.rows.back()->error_class->between_nodes;
+std::string what_slows(const Stretch& found, bool between_nodes) {
   if (found.large) {
     if (between_nodes)
       return "that each GPU uses a NIC near to it, and that NICs access GPU memory directly (GDR)";
@@ -99,6 +103,25 @@ std::string what_to_check(const Shortfall& found) {
     return "the latency of the network and of the way to the NICs, and clocks and load of the "
            "cores";
   return "clocks and load of the host's cores, and whether one thread launches for all GPUs (-g)";
+}
+
+// And what makes it fast.
+std::string what_helps(const Stretch& found, bool between_nodes) {
+  if (found.large && between_nodes)
+    return "whether switches of the network add (SHARP: predict --sharp), and how many NICs a node "
+           "has, at which rate";
+  if (found.small)
+    return "whether launches were timed, too (-G leaves them out), and whether this is the machine "
+           "(--preset)";
+  return "whether this is the machine (--preset, --nodes): newer GPUs have faster links";
+}
+
+std::string what_to_check(const Stretch& found, Side side) {
+  if (found.small && found.large)
+    return "whether this is the machine (--preset, --nodes), and what else ran on it";
+  if (std::string other = other_choice(found.rows); !other.empty()) return other;
+  const bool between_nodes = found.rows.back()->error_class->between_nodes;
+  return side == Side::below ? what_slows(found, between_nodes) : what_helps(found, between_nodes);
 }
 
 // "12% up to 64 KiB, 44% up to 16 MiB": what 95% of their class are within.
@@ -118,12 +141,12 @@ std::string limits_text(const SizedRows& rows) {
 }
 
 // Where half of them are no further off than tables of owners that the fit had not seen.
-std::string doubt_text(const SizedRows& rows) {
+std::string doubt_text(const SizedRows& rows, Side side) {
   double unseen = 0;
   std::size_t ordinary = 0;
   for (const CaseResult* row : rows) {
     const double limit = row->error_class->unseen_most.value_or(0);
-    if (-*row->error() > limit) continue;
+    if (difference(*row, side) > limit) continue;
     unseen = std::max(unseen, limit);
     ++ordinary;
   }
@@ -132,33 +155,36 @@ std::string doubt_text(const SizedRows& rows) {
              : fmt::format(", of owners left out of the fit only within {}", whole_percent(unseen));
 }
 
-std::string sentence(const Shortfall& found) {
+std::string sentence(const Stretch& found, Side side) {
   const SizedRows& rows = found.rows;
-  const auto [most, least] =
-      std::ranges::minmax(rows, {}, [](const CaseResult* row) { return *row->error(); });
-  const std::string low = whole_percent(-*least->error()), high = whole_percent(-*most->error());
+  const auto [least, most] = std::ranges::minmax(
+      rows, {}, [side](const CaseResult* row) { return difference(*row, side); });
+  const std::string low = whole_percent(difference(*least, side)),
+                    high = whole_percent(difference(*most, side));
+  const bool below = side == Side::below;
   return fmt::format(
-      "below its class: {} busbw is {} less than predicted; 95% of the published rows of {} are "
+      "{} its class: {} busbw is {} {} than predicted; 95% of the published rows of {} are "
       "within {}{}. Check {}",
-      found.where, low == high ? low : low + " to " + high, rows.front()->error_class->machines,
-      limits_text(rows), doubt_text(rows), what_to_check(found));
+      below ? "below" : "above", found.where, low == high ? low : low + " to " + high,
+      below ? "less" : "more", rows.front()->error_class->machines, limits_text(rows),
+      doubt_text(rows, side), what_to_check(found, side));
 }
 
 }  // namespace
 
-std::vector<std::string> class_shortfalls(const Results& results) {
+std::vector<std::string> beyond_class(const Results& results, Side side) {
   const SizedRows rows = rows_by_size(results);
-  SizedRows behind;
-  std::ranges::copy_if(rows, std::back_inserter(behind),
-                       [](const CaseResult* row) { return falls_behind(*row); });
-  if (behind.size() < rows.size() && is_everywhere(rows, behind))
+  SizedRows beyond;
+  std::ranges::copy_if(rows, std::back_inserter(beyond),
+                       [side](const CaseResult* row) { return is_beyond(*row, side); });
+  if (beyond.size() < rows.size() && is_everywhere(rows, beyond))
     return {sentence(
-        {behind, fmt::format("at {} of {} sizes", behind.size(), rows.size()), true, true})};
+        {beyond, fmt::format("at {} of {} sizes", beyond.size(), rows.size()), true, true}, side)};
   std::vector<std::string> found;
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t end = first;
-    while (end < rows.size() && falls_behind(*rows[end])) ++end;
-    if (end - first >= least_sizes) found.push_back(sentence(shortfall_of(rows, first, end)));
+    while (end < rows.size() && is_beyond(*rows[end], side)) ++end;
+    if (end - first >= least_sizes) found.push_back(sentence(stretch_of(rows, first, end), side));
     first = end + 1;
   }
   return found;
