@@ -128,7 +128,7 @@ std::string cost_in_words(const PathLine& line) {
     parts += fmt::format("{}{} {}", kinds++ == 0 ? "" : " + ", seconds_text(time.seconds() * share),
                          named.name);
   }
-  const std::string total = seconds_text(line.shares.total().seconds());
+  std::string total = seconds_text(line.shares.total().seconds());
   if (line.shape == Shape::start) return total;
   const std::string last =
       flies_once ? fmt::format(" + {} latency", seconds_text(line.shares.flight.seconds())) : "";
