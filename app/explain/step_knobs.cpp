@@ -37,6 +37,7 @@ class StepKnobs {
     turn_off("workload.jitter.mean", JsonValue(0));
     turn_off("cluster.late", JsonValue::object());
     turn_off("cluster.switches_down", JsonValue::array());
+    turn_off("cluster.links_override", JsonValue::array());
     std::stable_sort(result_.knobs.begin(), result_.knobs.end(),
                      [](const StepKnob& a, const StepKnob& b) {
                        return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
@@ -50,7 +51,13 @@ class StepKnobs {
     turn(path, "as written", "none", [this, path, nothing] {
       Params changes = result_.changes;
       changes.emplace_back(path, nothing);
-      return variations_.with(changes);
+      Case changed = variations_.with(changes);
+      if (!result_.row.evened) {
+        TrainingStep step = *changed.step;
+        step.keeps_parts = true;
+        changed.step = std::make_shared<const TrainingStep>(std::move(step));
+      }
+      return changed;
     });
   }
   void turn_time(const char* name, Time LinkParameters::*time) {

@@ -32,12 +32,15 @@ std::string shares_text(const StepShares& shares) {
   return text;
 }
 
+std::string under_text(const CaseResult& row) {
+  return row.protocol ? fmt::format(" under {}", to_string(*row.protocol)) : "";
+}
+
 void write_step(Page& page, const StepExplanation& e) {
   const StepResult& step = *e.row.step;
   page.heading("The step");
-  const std::string under =
-      e.row.protocol ? fmt::format(" under {}", to_string(*e.row.protocol)) : "";
-  page.line("  ", fmt::format("One training step, {}{}; {}.", e.scheme, under, e.machine), 4);
+  page.line("  ",
+            fmt::format("One training step, {}{}; {}.", e.scheme, under_text(e.row), e.machine), 4);
   page.line(fmt::format("  {:<10}{}", "step", page.bold(to_text(e.row.time))), "", 0);
   const auto row = [&](const char* name, double seconds, const char* meaning) {
     page.line(fmt::format("  {:<10}{:<12} ", name, seconds_text(seconds)), meaning, 25);
@@ -178,7 +181,9 @@ std::string step_saving(Time time, Time now) {
 void write_settings(Page& page, const StepExplanation& e) {
   for (const BestSetting& setting : e.settings) {
     const BestSetting::Tried& best = setting.tried[setting.best];
-    std::string text = fmt::format("Best {} tried: {}", setting.path, best.value);
+    const bool holds_protocol = e.row.protocol && setting.path != "workload.protocol";
+    std::string text = fmt::format("Best {} tried{}: {}", setting.path,
+                                   holds_protocol ? under_text(e.row) : "", best.value);
     const BestSetting::Tried& now = setting.tried[setting.now];
     if (best.fits && !now.fits)
       text += fmt::format(", with {}; now {}, for which memory is short", to_text(best.time),

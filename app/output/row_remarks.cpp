@@ -16,8 +16,15 @@ constexpr std::string_view chunks = "collective.chunks";
 // What one chooses for a given task on a given machine; rows that differ in anything else answer
 // different questions, and the faster is not the better.
 bool is_a_choice(std::string_view path) {
+  constexpr std::array<std::string_view, 3> given{"workload.model", "workload.slow",
+                                                  "workload.jitter"};
+  constexpr std::array<std::string_view, 3> of_model{"workload.model.transformer.micro_batch",
+                                                     "workload.model.transformer.recompute",
+                                                     "workload.model.transformer.attention"};
   if (lies_in(path, "workload"))
-    return !lies_in(path, "workload.model") && !lies_in(path, "workload.slow");
+    return std::find(of_model.begin(), of_model.end(), path) != of_model.end() ||
+           std::none_of(given.begin(), given.end(),
+                        [&](std::string_view outer) { return lies_in(path, outer); });
   constexpr std::array<std::string_view, 11> choices{
       "collective.nccl_algo",   "collective.nccl_proto", "collective.nccl_tuner",
       "collective.algorithm",   "collective.chunks",     "collective.chunk_size",
@@ -72,8 +79,14 @@ void add(Group& group, const CaseResult& row) {
   group.most_tokens_per_s = std::max(group.most_tokens_per_s, tokens_per_s(row));
 }
 
+// More microbatches are more work, unless tokens are counted.
+bool is_more_work(std::string_view path, const CaseResult& row) {
+  return tokens_per_s(row) == 0 && (path.ends_with(".microbatches") || path.ends_with(".no_sync"));
+}
+
 std::string task_of(const CaseResult& row) {
-  return key_of(row, [](const std::string& path) { return !is_a_choice(path); });
+  return key_of(
+      row, [&](const std::string& path) { return !is_a_choice(path) || is_more_work(path, row); });
 }
 
 std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
@@ -93,7 +106,7 @@ void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>&
     }
     if (group.steps_differ()) {
       if (fits(rows[i]) && tokens_per_s(rows[i]) == group.most_tokens_per_s)
-        remarks[i] = "<- most tokens/s";
+        remarks[i] = best + std::string(" by tokens/s");
       continue;
     }
     const bool is_best = fits(rows[i]) && rows[i].time == group.fastest;

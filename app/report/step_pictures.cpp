@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -102,17 +103,37 @@ JsonValue step_picture(const Case& one_case) {
                             {"device_bytes", step.memory ? step.memory->device : 0}});
 }
 
-// Of those that fit their devices, if any do.
-std::size_t fastest_step(const JsonValue::Array& rows) {
-  const auto faster = [](const JsonValue& a, const JsonValue& b) {
-    const auto key = [](const JsonValue& row) {
-      const JsonValue* const lack = row.find("out_of_memory");
-      return std::pair(lack != nullptr && !lack->is_null(), at(row, "step_s").number());
-    };
-    return key(a) < key(b);
+double tokens_per_s(const JsonValue& row) {
+  const JsonValue* const tokens = row.find("tokens_per_s");
+  return tokens != nullptr && tokens->is_number() ? tokens->number() : 0;
+}
+
+bool fits(const JsonValue& row) {
+  const JsonValue* const lack = row.find("out_of_memory");
+  return lack == nullptr || lack->is_null();
+}
+
+// Of those that fit their devices, if any do: the shortest, or, where steps differ in their tokens,
+// the one with most tokens/s; as bestStep() of the page has it.
+std::size_t best_step(const JsonValue::Array& rows) {
+  constexpr double rounding = 1e-6;
+  const bool any_fits = std::any_of(rows.begin(), rows.end(), fits);
+  double fewest = std::numeric_limits<double>::infinity(), most = 0;
+  for (const JsonValue& row : rows) {
+    if (any_fits && !fits(row)) continue;
+    const double tokens = tokens_per_s(row) * at(row, "step_s").number();
+    fewest = std::min(fewest, tokens);
+    most = std::max(most, tokens);
+  }
+  const bool by_tokens = fewest > 0 && most - fewest > rounding * most;
+  const auto key = [&](const JsonValue& row) {
+    return std::pair(any_fits && !fits(row),
+                     by_tokens ? -tokens_per_s(row) : at(row, "step_s").number());
   };
-  return static_cast<std::size_t>(std::min_element(rows.begin(), rows.end(), faster) -
-                                  rows.begin());
+  const auto best =
+      std::min_element(rows.begin(), rows.end(),
+                       [&](const JsonValue& a, const JsonValue& b) { return key(a) < key(b); });
+  return static_cast<std::size_t>(best - rows.begin());
 }
 
 }  // namespace
@@ -123,6 +144,11 @@ JsonValue step_columns(const StoredResults& results) {
        {"workload", "ranks", "step_s", "compute_s", "hidden_s", "exposed_s", "bubble"})
     columns.set(key, JsonValue::array(rows_of(results),
                                       [&](const JsonValue& row) { return at(row, key); }));
+  for (const char* key : {"tokens_per_s", "out_of_memory"})  // of models with tokens, and memory
+    columns.set(key, JsonValue::array(rows_of(results), [&](const JsonValue& row) {
+                  const JsonValue* const value = row.find(key);
+                  return value != nullptr ? *value : JsonValue();
+                }));
   return columns;
 }
 
@@ -130,7 +156,7 @@ void add_step_pictures(const StoredResults& results, const Scenario& scenario,
                        const std::optional<std::size_t>& asked_point, JsonValue& data) {
   const JsonValue::Array& rows = rows_of(results);
   std::set<std::size_t> chosen;
-  if (!rows.empty() && !asked_point) chosen = {0, fastest_step(rows)};
+  if (!rows.empty() && !asked_point) chosen = {0, best_step(rows)};
   for (std::size_t row = 0; asked_point && row < rows.size(); ++row)
     if (is_about(rows[row], scenario, *asked_point)) chosen = {row};
   JsonValue pictures = JsonValue::array();

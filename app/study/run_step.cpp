@@ -135,13 +135,19 @@ void make_ready(const Case& one_case, SimulationOptions& how) {
 // run_case() does for a single collective.  Steps are swept over many points, so a tenth of a
 // second is long.
 std::optional<Workload> equal_parts_of(const Case& one_case) {
-  constexpr double takes_long = 1e5;  // instructions
+  constexpr double takes_long = 1e5, takes_very_long = 4e6;  // instructions
+  constexpr double hardly = 1e-3, little = 1e-2;
   const TrainingStep& step = *one_case.step;
-  if (step.program || !one_case.cluster->late.empty() ||
-      instructions_of(step.workload) < takes_long)
+  const Topology& topology = one_case.cluster->topology;
+  // With another startup for longer messages, an element more may cost a lot.
+  if (step.program || step.keeps_parts || !one_case.cluster->late.empty() ||
+      topology.has_segments())
     return std::nullopt;
-  std::optional<Workload> even = with_equal_parts(step.workload);
-  if (even && ranks_for_each(one_case.cluster->topology, *even, one_case.costs) == 1) even.reset();
+  const double instructions = instructions_of(step.workload);
+  if (instructions < takes_long) return std::nullopt;
+  std::optional<Workload> even =
+      with_equal_parts(step.workload, instructions < takes_very_long ? hardly : little);
+  if (even && ranks_for_each(topology, *even, one_case.costs) == 1) even.reset();
   return even;
 }
 

@@ -178,6 +178,7 @@ class Collector {
     channels_above_elements();
     small_chunks();
     free_start_up();
+    nothing_computes();
     free_messages();
     approximate_formula();
     evened_parts();
@@ -254,6 +255,18 @@ class Collector {
     warn_at("collective.chunks", "small-chunks",
             rows_text(rows.size(), results_) +
                 to_text(ResultWarning::small_chunks, run_facts(*smallest)));
+  }
+
+  // A model by name has no times of its own.
+  void nothing_computes() {
+    const auto rows = rows_that([](const CaseResult& row) {
+      return row.step && row.step->compute_s == 0 && row.step->scheme != "program";
+    });
+    if (rows.empty()) return;
+    warn_at("workload.model", "nothing-computes",
+            rows_text(rows.size(), results_) +
+                "no layer takes any time, so no computing hides communication; \"forward\" and "
+                "\"backward\" of the model say how long its passes take");
   }
 
   void free_start_up() {

@@ -59,9 +59,8 @@ bool ranks_are_alike(const Workload& workload) {
   return true;
 }
 
-// What all calls of a rank move becomes longer by less than so much.
-bool stays_about_as_long(const Workload& workload) {
-  constexpr std::int64_t hundred_times = 100;
+// What all calls of a rank move becomes longer by no more than that part.
+bool stays_about_as_long(const Workload& workload, double most_longer) {
   std::int64_t elements = 0, more = 0;
   Script script = workload.script(workload.group().front());
   while (const Action* const action = script.next()) {
@@ -69,16 +68,17 @@ bool stays_about_as_long(const Workload& workload) {
     elements += action->call.count;
     more += with_equal_parts(*action, workload.size()).call.count - action->call.count;
   }
-  return more <= elements / hundred_times;
+  return static_cast<double>(more) <= most_longer * static_cast<double>(elements);
 }
 
 }  // namespace
 
-std::optional<Workload> with_equal_parts(const Workload& workload) {
+std::optional<Workload> with_equal_parts(const Workload& workload, double most_longer) {
   if (workload.communicators().size() != 1) return std::nullopt;
   const Communicator& communicator = workload.communicators().front();
   if (communicator.groups.size() != 1 || communicator.groups.front() != workload.group() ||
-      !workload.turns().empty() || !stays_about_as_long(workload) || !ranks_are_alike(workload))
+      !workload.turns().empty() || !stays_about_as_long(workload, most_longer) ||
+      !ranks_are_alike(workload))
     return std::nullopt;
   Workload::Parts parts;
   parts.group = workload.group();

@@ -124,9 +124,10 @@ struct SlowRank {
 [[nodiscard]] Workload with_calls_at_a_time(const Workload& workload, int most);
 
 // The same with equal parts of the data for all ranks where they differed by an element, so that
-// one rank may stand for others (Programs::turns()); all data together grows by less than 1%.
-// Nothing where the ranks differ in more than that, or need no such help.
-[[nodiscard]] std::optional<Workload> with_equal_parts(const Workload& workload);
+// one rank may stand for others (Programs::turns()).  Nothing where all data together would grow by
+// more than `most_longer`, where the ranks differ in more than that, or need no such help.
+[[nodiscard]] std::optional<Workload> with_equal_parts(const Workload& workload,
+                                                       double most_longer);
 
 // Noise on all ranks: a draw for each rank and piece of its work, the same for the same seed.
 struct Jitter {

@@ -27,6 +27,8 @@ function readTrainingSteps(data, id) {
     exposed: columns.exposed_s[i],
     idle: columns.bubble[i] * time,
     work: data.step_work?.[i] ?? null,
+    tokens: columns.tokens_per_s?.[i] ?? 0,
+    fits: !columns.out_of_memory?.[i],
   }));
   const paths = params.map(({ path }) => path);
   return { id, paths, names: paths.map((path) => shortPath(path, paths)), rows, data };
@@ -87,13 +89,25 @@ function stepWords({ time, exposed, idle }) {
   return `${timeText(time)}${words ? `, ${words}` : ""}`;
 }
 
+/** Of those that fit their devices, if any do: the shortest, or, where steps differ in their tokens, the one with most
+ *  tokens/s. @param {any[]} rows @returns {{best: any, byTokens: boolean, someFit: boolean}} */
+function bestStep(rows) {
+  const fitting = rows.filter(({ fits }) => fits);
+  const among = fitting.length ? fitting : rows;
+  const [fewest, most] = d3.extent(among, ({ tokens, time }) => tokens * time);
+  const byTokens = fewest > 0 && most - fewest > 1e-6 * most;
+  const better = byTokens ? (a, b) => b.tokens > a.tokens : (a, b) => b.time < a.time;
+  return { best: among.reduce((a, b) => (better(a, b) ? b : a)), byTokens, someFit: among.length < rows.length };
+}
+
 /** "The step takes 252.5 ms, 14% exposed communication" @param {Results} results */
 function stepSharesTitle(results) {
   const { rows } = results;
-  const best = rows.reduce((a, b) => (b.time < a.time ? b : a));
+  const { best, byTokens, someFit } = bestStep(rows);
   const worst = rows.reduce((a, b) => (b.time > a.time ? b : a));
   const one = stepWords(best);
   if (rows.length === 1) return `The step takes ${one}`;
   if (best.time === worst.time) return `All ${countText(rows.length)} steps take ${distinct(rows, stepWords) === 1 ? one : timeText(best.time)}`;
-  return `The fastest step is ${stepName(results, best)} with ${one}; the slowest takes ${timeText(worst.time)}`;
+  if (byTokens) return `${stepName(results, best)} has most tokens/s${someFit ? " of those that fit" : ""}: ${one}`;
+  return `The fastest step${someFit ? " that fits" : ""} is ${stepName(results, best)} with ${one}; the slowest takes ${timeText(worst.time)}`;
 }

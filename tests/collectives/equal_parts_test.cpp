@@ -34,7 +34,7 @@ TEST(EqualParts, StepsTakeAsLongAsBefore) {
     for (const int channels : {1, 4}) {
       const Workload odd = ddp_of(ranks, 4'000'004 * 4, channels);
       ASSERT_TRUE(odd.turns().empty()) << ranks;
-      const std::optional<Workload> even = with_equal_parts(odd);
+      const std::optional<Workload> even = with_equal_parts(odd, 0.01);
       ASSERT_TRUE(even.has_value()) << ranks;
       for (const Topology& topology : {make_ring(ranks, link), make_switch(ranks, link)}) {
         const Simulation before = simulate(topology, odd, {}, {});
@@ -50,10 +50,11 @@ TEST(EqualParts, StepsTakeAsLongAsBefore) {
 }
 
 TEST(EqualParts, AreNotMadeWhereTheyAreNoHelpOrNoLongerTheSame) {
-  EXPECT_FALSE(with_equal_parts(ddp_of(8, 8 * 4000))) << "they are equal";
-  EXPECT_FALSE(with_equal_parts(ddp_of(7, 40, 2))) << "parts of two elements become three";
+  EXPECT_FALSE(with_equal_parts(ddp_of(8, 8 * 4000), 0.01)) << "they are equal";
+  EXPECT_FALSE(with_equal_parts(ddp_of(7, 40, 2), 0.01)) << "parts of two elements become three";
   const ParameterServer servers{};
-  EXPECT_FALSE(with_equal_parts(make_workload(servers, layers_of(4004), 5))) << "ranks differ";
+  EXPECT_FALSE(with_equal_parts(make_workload(servers, layers_of(4004), 5), 0.01))
+      << "ranks differ";
 }
 
 }  // namespace

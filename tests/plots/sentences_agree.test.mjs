@@ -369,6 +369,19 @@ property("errors of predictions: how large, how many, and where", (random) => {
   return judged.length > 1 ? "several" : "one";
 });
 
+property("training steps: the best of those that fit, by tokens where these differ", (random) => {
+  const rows = Array.from({ length: random.whole(2, 4) }, (_, i) => ({ op: "step", params: [`s${i}`], time: someTime(random), exposed: 0, idle: 0, tokens: random.oneOf([1e3, 2e3, 3e3]), fits: random.oneOf([true, true, false]) }));
+  const title = page.stepSharesTitle(resultsOf(["workload.schedule"], ["schedule"], rows));
+  const fitting = rows.some(({ fits }) => fits) ? rows.filter(({ fits }) => fits) : rows;
+  const byTokens = title.match(/^schedule (s\d) has most tokens\/s/);
+  if (byTokens) assert.equal(rows.find((row) => row.params[0] === byTokens[1]).tokens, maximum(fitting, (row) => row.tokens).tokens, title);
+  const fastest = title.match(/^The fastest step( that fits)? is schedule (s\d) /);
+  if (fastest) assert.equal(rows.find((row) => row.params[0] === fastest[2]).time, minimum(fitting, (row) => row.time).time, title);
+  if (fastest) assert.equal(Boolean(fastest[1]), fitting.length < rows.length, title);
+  assert.ok(byTokens || fastest || title.startsWith("All "), title);
+  return byTokens ? "tokens" : "time";
+});
+
 property("training steps: the fastest, the slowest, and whose memory is fullest", (random) => {
   const rows = Array.from({ length: random.whole(1, 4) }, (_, i) => ({ op: "step", params: [`s${i}`], time: someTime(random) })).map((row) => ({ ...row, exposed: random.oneOf([0, 0.25]) * row.time, idle: random.oneOf([0, 0.125]) * row.time }));
   const results = resultsOf(["workload.schedule"], ["schedule"], rows);

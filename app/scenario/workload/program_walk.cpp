@@ -351,20 +351,13 @@ void ProgramWalk::call(const ProgramOp& op, bool alone) {
     fork(stream, op);
   }
   emit(collective(stream, op.communicator, call), op);
-  if (op.into != ProgramOp::none) {
-    const bool is_root = root == rank_;
-    std::int64_t& result = shapes_[op.into].count;
-    switch (call.operation) {
-      case Operation::reduce:
-      case Operation::gather:
-        if (is_root) result = *count;
-        break;
-      case Operation::reduce_scatter:
-      case Operation::scatter: result = piece_of(*count, members, position); break;
-      default: result = *count;
-    }
-    shapes_[op.into].type = call.type;
-    shapes_[op.into].has_type = op.buffer != ProgramOp::none && shapes_[op.buffer].has_type;
+  const bool to_root = call.operation == Operation::reduce || call.operation == Operation::gather;
+  if (op.into != ProgramOp::none && (!to_root || root == rank_)) {
+    BufferShape& result = shapes_[op.into];
+    const bool cuts =
+        call.operation == Operation::reduce_scatter || call.operation == Operation::scatter;
+    result = {cuts ? piece_of(*count, members, position) : *count, call.type,
+              op.buffer != ProgramOp::none && shapes_[op.buffer].has_type};
   }
   record_event(op, stream);
 }

@@ -48,7 +48,8 @@ struct TrainingStep {
     Workload unlimited;
   };
   std::optional<Room> room = {};
-  std::optional<int> buckets = {};       // that gradients go out in
+  bool keeps_parts = false;         // that differ by an element, however long simulating it takes
+  std::optional<int> buckets = {};  // that gradients go out in
   std::optional<int> microbatches = {};  // of a pipeline
   // Of a pipeline, by stage: of how many microbatches (of how many pieces, where a stage has
   // several) it holds activations at once, at most.

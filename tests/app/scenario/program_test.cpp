@@ -249,6 +249,21 @@ TEST(Programs, MismatchedTypesAreNamedOnBothRanks) {
   EXPECT_EQ(fault_of(from_x_to_y(R"("8B")")), "");  // that is no type
 }
 
+// Only the root of a reduce gets its result, and with it the type.
+TEST(Programs, OtherRanksThanTheRootKeepTheTypeOfTheirBuffer) {
+  const auto sent_from_0_to = [](const std::string& receiver) {
+    return R"("data": {"a": {"dtype": "int64", "values": [[1], [2], [3], [4]]},
+                       "f": [[1, 2], [1, 2], [1, 2], [1, 2]],
+                       "g": [[1, 2], [1, 2], [1, 2], [1, 2]]},
+      "program": [{"do": [{"reduce": "a", "root": 1, "into": "f"}]},
+                  {"on": 0, "do": [{"send": "f", "to": 1}]},
+                  {"on": 1, "do": [{"receive": ")" +
+           receiver + R"(", "from": 0}]}])";
+  };
+  EXPECT_EQ(fault_of(sent_from_0_to("g")), "");
+  expect_contains(fault_of(sent_from_0_to("a")), "rank 0 sends 2 f32 (8 bytes)");
+}
+
 TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
   const std::string data = R"("data": {"x": "8B", "y": "8B"}, "program": [)";
   const auto fault = [&](const std::string& sender, const std::string& receiver) {

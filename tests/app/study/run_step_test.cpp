@@ -484,6 +484,30 @@ TEST(RunStep, BoundsAreBelowTheStepAndNearIt) {
   EXPECT_GE(sending.time, sending.bound);
 }
 
+// Of 64 ranks 15,001 elements become 15,040, 0.3% more, and 150,001 become 150,016.
+TEST(RunStep, PartsAreMadeEqualWhereThatHardlyCounts) {
+  const auto row = [](const std::string& link, const std::string& gradients,
+                      const std::string& more = "") {
+    return row_of(step_scenario(
+        R"("shape": "switch", "ranks": 64, "link": )" + link,
+        R"("ddp": {"bucket": "1B", "first_bucket": "1B"}, "model": {"layers": [{"times": 20,
+           "backward": "10us", "gradients": ")" +
+            gradients + R"("}]})" + more));
+  };
+  const std::string plain = R"({"bandwidth": "10GB/s", "latency": "1us"})";
+  EXPECT_FALSE(row(plain, "60004B").evened);
+  const CaseResult evened = row(plain, "600004B");
+  EXPECT_TRUE(evened.evened);
+  const CaseResult exact = row(plain, "600004B", R"(, "slow": {"3": "1ns"})");
+  EXPECT_FALSE(exact.evened);
+  EXPECT_NEAR(evened.time_s(), exact.time_s(), 1e-3 * exact.time_s());
+  // 9,376 bytes are a long message here.
+  EXPECT_FALSE(row(R"({"segments": [{"up_to": "9375B", "overhead": "1us", "bandwidth": "10GB/s"},
+                                    {"overhead": "20us", "bandwidth": "10GB/s"}]})",
+                   "600004B")
+                   .evened);
+}
+
 TEST(RunStep, RanksThatDoNotFitTogetherAreNamedInOneSentence) {
   const auto message = [](const std::string& first, const std::string& second) {
     const Studied studied = study(
