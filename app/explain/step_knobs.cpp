@@ -16,6 +16,14 @@
 namespace collsim {
 namespace {
 
+constexpr const char* protocol_path = "workload.protocol";
+
+// Other messages might be sent under another one, which would be a second change.
+void hold_protocol(const CaseResult& row, Params& changes) {
+  if (row.protocol)
+    changes.emplace_back(protocol_path, JsonValue(std::string(to_string(*row.protocol))));
+}
+
 class StepKnobs {
  public:
   StepKnobs(const Case& one_case, Variations& variations, StepExplanation& result)
@@ -50,6 +58,7 @@ class StepKnobs {
     if (!variations_.says(path)) return;
     turn(path, "as written", "none", [this, path, nothing] {
       Params changes = result_.changes;
+      hold_protocol(result_.row, changes);
       changes.emplace_back(path, nothing);
       Case changed = variations_.with(changes);
       if (!result_.row.evened) {
@@ -107,8 +116,6 @@ class StepKnobs {
   StepExplanation& result_;
 };
 
-constexpr const char* protocol_path = "workload.protocol";
-
 // What one setting of the scheme may be, in order.
 struct Setting {
   const char* scheme;
@@ -135,17 +142,12 @@ bool matters(const Setting& setting, const JsonValue& options) {
 
 class SettingSearch {
  public:
-  SettingSearch(Variations& variations, std::string path, std::optional<LinkProtocol> protocol)
-      : variations_(variations) {
+  // `now`: as the scenario says it, or the default.
+  SettingSearch(Variations& variations, std::string path, const std::string& now,
+                const CaseResult& row)
+      : variations_(variations), now_(now) {
     best_.path = std::move(path);
-    // Other messages might be sent under another one, which would be a second change.
-    if (protocol && best_.path != protocol_path)
-      held_ = {{protocol_path, JsonValue(std::string(to_string(*protocol)))}};
-  }
-
-  // As the scenario says it, or the default.
-  void start(const std::string& now, const CaseResult& row) {
-    now_ = now;
+    if (best_.path != protocol_path) hold_protocol(row, held_);
     add(now, row);
   }
   // What does not work here is left out.
@@ -221,14 +223,12 @@ void explain_step_knobs(const Case& one_case, Variations& variations, StepExplan
 
 void explain_step_settings(Variations& variations, const JsonValue& workload,
                            StepExplanation& result) {
-  const std::optional<LinkProtocol> protocol = result.row.protocol;
   for (const Setting& setting : settings()) {
     const JsonValue* const options = workload.find(setting.scheme);
     const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
     if (now == nullptr || !matters(setting, *options)) continue;
     SettingSearch search(variations, fmt::format("workload.{}.{}", setting.scheme, setting.key),
-                         protocol);
-    search.start(plain_text(*now), result.row);
+                         plain_text(*now), result.row);
     if (setting.values.empty())
       try_sizes(search);
     else
@@ -237,9 +237,9 @@ void explain_step_settings(Variations& variations, const JsonValue& workload,
       return setting.values.empty() && size_in(a) < size_in(b);
     }));
   }
-  if (!protocol) return;
-  SettingSearch search(variations, protocol_path, {});
-  search.start(std::string(to_string(*protocol)), result.row);
+  if (!result.row.protocol) return;
+  SettingSearch search(variations, protocol_path, std::string(to_string(*result.row.protocol)),
+                       result.row);
   for (const LinkProtocol one : ring_protocols)
     search.try_value(JsonValue(std::string(to_string(one))));
   result.settings.push_back(search.take([](const auto&, const auto&) { return false; }));

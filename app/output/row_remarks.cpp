@@ -95,7 +95,7 @@ std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
   return groups;
 }
 
-void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
+void mark_best(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
   const std::map<std::string, Group> groups = groups_of(rows);
   const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -133,7 +133,7 @@ std::vector<std::string> row_remarks(const Results& results) {
   if (std::find(results.axes.begin(), results.axes.end(), chunks) != results.axes.end())
     mark_worse_than_whole(results.rows, remarks);
   if (std::any_of(results.axes.begin(), results.axes.end(), is_a_choice))
-    mark_fastest(results.rows, remarks);
+    mark_best(results.rows, remarks);
   for (std::size_t i = 0; i < remarks.size(); ++i)
     if (!fits(results.rows[i])) remarks[i] = "does not fit: out of memory";
   return remarks;

@@ -104,8 +104,8 @@ Script ddp_forward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int p
     co_yield labelled(receive(compute, at.before, taken, compute), label(-1));
   }
   for (std::int64_t l = layers.offset; l < end; ++l) {
-    const LaunchedPass pass(plan->model, plan->layer(l), label(l), compute, ddp_host);
-    for (int i = 0; i < pass.lines(); ++i) co_yield pass.line(i);
+    const LaunchedPass launched(plan->model, plan->layer(l), label(l), compute, ddp_host);
+    for (int i = 0; i < launched.lines(); ++i) co_yield launched.line(i);
   }
   if (at.is_last) co_return;
   co_yield labelled(send(compute, at.after, plan->layer(end - 1).activations, compute), label(-1));
