@@ -19,6 +19,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "app/import/machine_parts.hpp"
@@ -87,6 +88,14 @@ struct Row {
   std::vector<std::string_view> cell_places;
 };
 
+// Every cell is looked up among the names of columns.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
 class MatrixReader {
  public:
   explicit MatrixReader(const MachineText& file) : file_(file) {}
@@ -127,7 +136,7 @@ class MatrixReader {
   std::vector<Word> words_;
   std::size_t next_ = 0;
   std::vector<std::string> columns_;
-  std::map<std::string, std::size_t, std::less<>> number_;
+  std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>> number_;
   bool has_numa_ = false;
   std::vector<Row> rows_;
   std::map<std::string, std::string> nic_names_;
