@@ -118,7 +118,8 @@ std::string what_helps(const Stretch& found, bool between_nodes) {
 
 std::string what_to_check(const Stretch& found, Side side) {
   if (found.small && found.large)
-    return "whether this is the machine (--preset, --nodes), and what else ran on it";
+    return std::string("whether this is the machine (--preset, --nodes)") +
+           (side == Side::below ? ", and what else ran on it" : "");
   if (std::string other = other_choice(found.rows); !other.empty()) return other;
   const bool between_nodes = found.rows.back()->error_class->between_nodes;
   return side == Side::below ? what_slows(found, between_nodes) : what_helps(found, between_nodes);

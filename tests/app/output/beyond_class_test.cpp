@@ -121,6 +121,10 @@ TEST(BeyondClass, AMachineMayBeFasterThanItsClass) {
               "published rows of InfiniBand are within 15%. Check whether switches of the network "
               "add (SHARP: predict --sharp), and how many NICs a node has, at which rate");
   expect_contains(written(results, Format::table), "\nabove its class: from 32MiB on");
+  const Results everywhere = measured_parts(std::vector<double>(8, 1.4));
+  expect_contains(beyond_class(everywhere, ClassSide::above).front(),
+                  "Check whether this is the machine (--preset, --nodes)");
+  expect_lacks(beyond_class(everywhere, ClassSide::above).front(), "what else ran");
 }
 
 TEST(BeyondClass, NeedsTablesOfSuchMachines) {
