@@ -231,19 +231,24 @@ std::vector<StoredResults> read_results(const std::string& file, Sources& source
                                         Diagnostics& diagnostics) {
   const std::optional<std::uint32_t> source =
       read_source(file, sources, diagnostics, {}, max_results_bytes);
-  if (!source) return {};
-  if (const auto foreign = foreign_file(sources.text(*source))) {
+  return source ? read_results(*source, sources, diagnostics) : std::vector<StoredResults>();
+}
+
+std::vector<StoredResults> read_results(std::uint32_t source, Sources& sources,
+                                        Diagnostics& diagnostics) {
+  if (const auto foreign = foreign_file(sources.text(source))) {
     diagnostics.add({.code = "no-results",
                      .message = fmt::format("this is {}, not results of collsim", foreign->what),
-                     .place = {*source, 0, 0},
+                     .place = {source, 0, 0},
                      .hint = std::string(foreign->hint)});
     return {};
   }
   const JsonLimits limits{max_results_bytes, "rows", most_stored_rows};
   ForgottenItems forgotten;
-  std::optional<JsonValue> root = parse_json(*source, sources, diagnostics, limits, forgotten);
+  std::optional<JsonValue> root = parse_json(source, sources, diagnostics, limits, forgotten);
   if (!root || !diagnostics.empty()) return {};
 
+  const std::string& file = sources.name(source);
   const bool several = root->is_array() && !root->items().empty();
   std::vector<StoredResults> all;
   if (several)

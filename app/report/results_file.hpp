@@ -17,7 +17,7 @@ namespace collsim {
 // Results of one scenario as `collsim run -o results.json` wrote them, whose keys, types and
 // numbers were checked.
 struct StoredResults {
-  std::string file;          // as the user wrote it
+  std::string file;          // as the user wrote it, or <stdin>
   JsonValue document;        // the whole of it, but for rows beyond the first most_stored_rows
   std::size_t left_out = 0;  // that many
 };
@@ -30,6 +30,8 @@ inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
 // wrong: no results, another version of the format, keys that are missing, values of another type,
 // times below zero.  Empty when something was.
 [[nodiscard]] std::vector<StoredResults> read_results(const std::string& file, Sources& sources,
+                                                      Diagnostics& diagnostics);
+[[nodiscard]] std::vector<StoredResults> read_results(std::uint32_t source, Sources& sources,
                                                       Diagnostics& diagnostics);
 
 // Rows of results whose keys were checked (read_results()).
