@@ -6,6 +6,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
@@ -43,10 +44,12 @@ bool same_quantity(Parsed<T> a, Parsed<T> b) {
   return a.value && b.value && *a.value == *b.value;
 }
 
-// 64M, 65536KiB and 64MiB are equal on a command line.
-bool means(const std::string& typed, const JsonValue& value) {
+// 64M, 65536KiB and 64MiB are equal on a command line; a workload is meant by its kind ("ddp") and
+// by what tables call it ("ddp bucket 25MB").
+bool means(const std::string& typed, const std::string& path, const JsonValue& value) {
   const std::string text = plain_text(value);
-  if (typed == text) return true;
+  if (typed == text || typed == param_text(path, value)) return true;
+  if (path == "workload" && value.find(typed) != nullptr) return true;
   if (value.is_string())
     return same_quantity(parse_command_line_size(typed), parse_size(text)) ||
            same_quantity(parse_time(typed), parse_time(text)) ||
@@ -82,7 +85,8 @@ class Chooser {
     Candidates& candidates = candidates_[axis];
     const std::vector<std::size_t> before = candidates.wanted;
     std::erase_if(candidates.wanted, [&, position = path](std::size_t point) {
-      return !means(condition.value, candidates.axis->points[point][position]);
+      const Axis& swept = *candidates.axis;
+      return !means(condition.value, swept.paths[position], swept.points[point][position]);
     });
     if (candidates.wanted.empty()) refuse(condition, *candidates.axis, before, path);
   }
@@ -131,7 +135,7 @@ class Chooser {
     constexpr std::size_t most = 20;
     std::vector<std::string> values;
     for (std::size_t i = 0; i < std::min(before.size(), most); ++i)
-      values.push_back(printable(plain_text(axis.points[before[i]][path])));
+      values.push_back(printable(param_text(axis.paths[path], axis.points[before[i]][path])));
     if (before.size() > most) values.emplace_back("...");
     throw UsageError(fmt::format("no {}point of the sweep has {} = {}; it takes {}",
                                  before.size() < axis.points.size() ? "such " : "",

@@ -57,6 +57,8 @@ struct StepKnob {
   std::string name, now, then;
   std::optional<Time> time;  // none: `why_not`
   std::string why_not;
+
+  [[nodiscard]] std::string change() const { return now + " -> " + then; }
 };
 
 // The one setting of the scheme, tried at several values.

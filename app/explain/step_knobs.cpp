@@ -46,6 +46,7 @@ class StepKnobs {
     turn_off("cluster.late", JsonValue::object());
     turn_off("cluster.switches_down", JsonValue::array());
     turn_off("cluster.links_override", JsonValue::array());
+    for (const char* key : {"sharding", "slowdown", "skew"}) turn_off_constant(key);
     std::stable_sort(result_.knobs.begin(), result_.knobs.end(),
                      [](const StepKnob& a, const StepKnob& b) {
                        return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
@@ -56,18 +57,29 @@ class StepKnobs {
   // What makes the step longer, if it is there.
   void turn_off(const char* path, const JsonValue& nothing) {
     if (!variations_.says(path)) return;
-    turn(path, "as written", "none", [this, path, nothing] {
-      Params changes = result_.changes;
-      hold_protocol(result_.row, changes);
-      changes.emplace_back(path, nothing);
-      Case changed = variations_.with(changes);
-      if (!result_.row.evened) {
-        TrainingStep step = *changed.step;
-        step.keeps_parts = true;
-        changed.step = std::make_shared<const TrainingStep>(std::move(step));
-      }
-      return changed;
-    });
+    turn(path, "as written", "none", [&] { return varied(path, nothing); });
+  }
+  [[nodiscard]] Case varied(const std::string& path, const JsonValue& value) const {
+    Params changes = result_.changes;
+    hold_protocol(result_.row, changes);
+    changes.emplace_back(path, value);
+    Case changed = variations_.with(changes);
+    if (!result_.row.evened) {
+      TrainingStep step = *changed.step;
+      step.keeps_parts = true;
+      changed.step = std::make_shared<const TrainingStep>(std::move(step));
+    }
+    return changed;
+  }
+  // A constant of the device, if it makes this step longer.
+  void turn_off_constant(const char* key) {
+    const std::string path = std::string("workload.device.") + key;
+    const JsonValue* const now = variations_.said(path);
+    if (now == nullptr) return;
+    const JsonValue none = now->is_string() ? JsonValue("0s") : JsonValue(0);
+    turn(path.c_str(), plain_text(*now).c_str(), plain_text(none).c_str(),
+         [&] { return varied(path, none); });
+    if (result_.knobs.back().time == result_.row.time) result_.knobs.pop_back();
   }
   void turn_time(const char* name, Time LinkParameters::*time) {
     const Topology& topology = case_.cluster->topology;
@@ -126,6 +138,7 @@ struct Setting {
 const std::vector<Setting>& settings() {
   static const std::vector<JsonValue> schedules{"gpipe", "1f1b", "interleaved", "zb-h1"};
   static const std::vector<Setting> all{{"ddp", "bucket", {}},
+                                        {"fsdp", "bucket", {}},
                                         {"fsdp", "prefetch", {"pre", "post"}},
                                         {"fsdp", "unsharded", {1, 2, 3, 4}},
                                         {"pipeline", "schedule", schedules},

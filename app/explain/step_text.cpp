@@ -203,10 +203,16 @@ void write_settings(Page& page, const StepExplanation& e) {
 }
 
 void write_knob_lines(Page& page, const StepExplanation& e) {
+  std::size_t names = 0, changes = 0;
+  for (const StepKnob& knob : e.knobs) {
+    names = std::max(names, knob.name.size());
+    changes = std::max(changes, knob.change().size());
+  }
   for (const StepKnob& knob : e.knobs)
-    page.line(fmt::format("    {:<24}  {:<10}  {:>10}  ", knob.name, knob.now + " -> " + knob.then,
+    page.line(fmt::format("    {:<{}}  {:<{}}  {:>10}  ", knob.name, names, knob.change(), changes,
                           knob.time ? to_text(*knob.time) : "?"),
-              knob.time ? "saves " + step_saving(*knob.time, e.row.time) : knob.why_not, 52);
+              knob.time ? "saves " + step_saving(*knob.time, e.row.time) : knob.why_not,
+              names + changes + 20);
 }
 
 std::string exposed_share(const StepExplanation& e) {

@@ -22,8 +22,12 @@ Variations::Variations(const Scenario& scenario, std::size_t point) : point_(sce
                   !says("cluster.links_override");
 }
 
+const JsonValue* Variations::said(std::string_view path) const {
+  return value_at(said_, path);
+}
+
 bool Variations::says(std::string_view path) const {
-  const JsonValue* const value = value_at(said_, path);
+  const JsonValue* const value = said(path);
   if (value == nullptr) return false;
   if (value->is_array()) return !value->items().empty();
   return !value->is_object() || !value->members().empty();

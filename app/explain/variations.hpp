@@ -20,7 +20,9 @@ class Variations {
   [[nodiscard]] Case with(const Params& changes);
   // Whether "cluster.link" alone says what all links have.
   [[nodiscard]] bool has_one_link() const { return has_one_link_; }
-  // Whether something is written there, and is not empty: "cluster.links_override".
+  // What is written or known there, or nothing: "workload.device.skew".
+  [[nodiscard]] const JsonValue* said(std::string_view path) const;
+  // Whether that is there and not empty: "cluster.links_override".
   [[nodiscard]] bool says(std::string_view path) const;
 
  private:

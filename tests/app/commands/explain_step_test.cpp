@@ -84,6 +84,47 @@ TEST(ExplainStep, BucketsAreTriedUnderTheProtocolOfTheStep) {
   expect_contains(run_collsim({"explain", file}).out, "One training step, ddp under LL128;");
 }
 
+// What FSDP's passes take longer was in the time of computing without a word.
+TEST(ExplainStep, ConstantsOfTheDeviceThatCostTimeAreKnobs) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "preset": "dgx-a100", "nodes": 2 },
+    "workload": { "fsdp": {}, "protocol": "Simple", "model": { "transformer": { "layers": 4,
+        "hidden": 1024, "heads": 16, "seq": 512, "vocab": 32000, "micro_batch": 4 } } } })");
+  const auto explained = [&](const std::string& zero) {
+    return json::parse(
+        run_collsim({"explain", file, "--set", "workload.fsdp.zero=" + zero, "--format", "json"})
+            .out);
+  };
+  const auto run = [&](const std::string& set) {
+    return json::parse(run_collsim({"run", file, "--set", set, "--format", "json"})
+                           .out)["rows"][0]["step_s"]
+        .get<double>();
+  };
+  const json whole = explained("3");
+  for (const std::string key : {"sharding", "slowdown"})
+    EXPECT_NEAR(knob_time(whole, "workload.device." + key),
+                run("workload.device." + key + (key == "sharding" ? "=0s" : "=0")), 1e-11);
+  const json first = explained("1");
+  EXPECT_EQ(first.dump().find("device.sharding"), std::string::npos);  // gathers for no pass
+  EXPECT_EQ(first["settings"][0]["path"], "workload.fsdp.bucket");
+}
+
+TEST(ExplainStep, AWorkloadOfASweepIsMeantByItsKind) {
+  const std::vector<std::string> explain = {
+      "explain", COLLSIM_SOURCE_DIR "/scenarios/training/three-ways.json", "--at"};
+  const auto at = [&](const std::string& point) {
+    std::vector<std::string> arguments = explain;
+    arguments.push_back(point);
+    return run_collsim(arguments);
+  };
+  expect_contains(at("workload=parameter-server").out, "switch of 5 ranks");
+  expect_contains(at("workload=ddp bucket 25MB").out, "step, ddp; switch of 4 ranks");
+  expect_contains(at("workload=fsdp").err,
+                  "it takes data-parallel inputs 77070336B outputs 512kB, "
+                  "ddp bucket 25MB, parameter-server servers 1");
+}
+
 TEST(ExplainStep, OneStageHasNoSchedule) {
   const Folder folder;
   const auto settings_with = [&](const std::string& pp) {
