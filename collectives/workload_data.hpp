@@ -51,6 +51,8 @@ struct WorkloadData {
   // Adds what the line uses to `uses`, which are empty.
   std::function<void(Rank rank, const Action& line, Uses& uses)> uses;
   std::function<std::string(std::uint32_t item)> name;
+  // Whether a stream stands for what is asynchronous, which its author waits for by a handle.
+  std::function<bool(std::uint16_t stream)> is_asynchronous = [](std::uint16_t) { return false; };
   // What an item is at the start: equal numbers for what is the same on several ranks; 0: nothing.
   // Needed for claims only.
   std::function<std::uint64_t(Rank rank, std::uint32_t item)> initial;

@@ -80,9 +80,7 @@ const Uses& StepMemory::uses_of(const ScriptLine& line, Uses& uses) const {
 void StepMemory::must_follow(std::uint32_t lane, const ScriptLine& line, std::uint32_t item,
                              const Epoch& earlier, bool earlier_wrote, bool writes) {
   if (race_ || knowledge_.follows(lane, earlier)) return;
-  const std::size_t number = earlier.lane % lanes_;
-  const bool in_flight = number >= streams_ && number < 2 * streams_;
-  race_ = Race{line.position, earlier.step, line.number, earlier_wrote, writes, in_flight, item};
+  race_ = Race{line.position, earlier.step, line.number, earlier_wrote, writes, item};
 }
 
 void StepMemory::read(std::uint32_t lane, const ScriptLine& line, std::uint32_t item) {
@@ -162,6 +160,19 @@ Action StepMemory::action_at(std::size_t position, std::int64_t line) const {
   return *action;
 }
 
+std::string StepMemory::how_to_order(const Action& earlier, const Action& later) const {
+  if (data_.is_asynchronous(earlier.stream))
+    return "wait for the handle of the first between the two";
+  const auto name = [&](const Action& action) {
+    return concat("stream ", workload_.stream_names()[action.stream]);
+  };
+  if (earlier.stream == later.stream)
+    return concat("drain ", name(earlier), ": its message may not have left before");
+  if (!data_.is_asynchronous(later.stream))
+    return concat("let ", name(later), " wait for ", name(earlier), " between the two");
+  return concat("let the second begin when ", name(earlier), " has ended the first");
+}
+
 std::optional<WorkloadFault> StepMemory::race() {
   if (!race_) return std::nullopt;
   Race race = *std::exchange(race_, std::nullopt);
@@ -174,8 +185,6 @@ std::optional<WorkloadFault> StepMemory::race() {
   const Action later = action_at(race.position, race.later);
   const std::string who = concat("rank ", rank.index(), ": ");
   const std::string item = data_.name(race.item);
-  const std::string& first = workload_.stream_names()[earlier.stream];
-  const std::string& second = workload_.stream_names()[later.stream];
   WorkloadFault fault{WorkloadFault::Kind::race, {}, {}};
   fault.sites.push_back({rank, earlier.place,
                          concat(who, text_of(earlier, workload_),
@@ -184,10 +193,7 @@ std::optional<WorkloadFault> StepMemory::race() {
       {rank, later.place,
        concat(who, text_of(later, workload_), race.later_writes ? " writes " : " reads ", item,
               ", perhaps before that has ended")});
-  const bool posted = race.in_flight && earlier.stream == later.stream;
-  fault.hint = posted ? concat("drain stream ", first, ": its message may not have left before")
-                      : concat("let stream ", second, " wait for stream ", first,
-                               " between the two; for what is asynchronous, wait for its handle");
+  fault.hint = how_to_order(earlier, later);
   return fault;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "collectives/checker/knowledge.hpp"
@@ -62,7 +63,7 @@ class StepMemory {
   struct Race {
     std::size_t position = 0;
     std::int64_t earlier = 0, later = 0;  // lines
-    bool earlier_wrote = false, later_writes = false, in_flight = false;
+    bool earlier_wrote = false, later_writes = false;
     std::uint32_t item = 0;
   };
 
@@ -91,6 +92,7 @@ class StepMemory {
   // A use that must have ended before this one begins.
   void must_follow(std::uint32_t lane, const ScriptLine& line, std::uint32_t item,
                    const Epoch& earlier, bool earlier_wrote, bool writes);
+  [[nodiscard]] std::string how_to_order(const Action& earlier, const Action& later) const;
   [[nodiscard]] Action action_at(std::size_t position, std::int64_t line) const;
 
   const Workload& workload_;

@@ -44,6 +44,16 @@ std::shared_ptr<const WorkloadData> data_of(const std::shared_ptr<const WrittenP
   WorkloadData data;
   data.items = static_cast<std::uint32_t>(program->buffers.size());
   data.name = [program](std::uint32_t item) { return program->buffers[item]; };
+  data.is_asynchronous = [program](std::uint16_t stream) {
+    const auto& of_collectives = program->async_streams;
+    if (std::find(of_collectives.begin(), of_collectives.end(), stream) != of_collectives.end())
+      return true;
+    return std::any_of(program->routes.begin(), program->routes.end(), [&](const auto& entry) {
+      const WrittenProgram::Route& route = entry.second;
+      return (route.sender_own && route.sender == stream) ||
+             (route.receiver_own && route.receiver == stream);
+    });
+  };
   data.uses = [program, by_place](Rank rank, const Action& line, Uses& uses) {
     const ProgramOp* const op = by_place[line.place];
     if (op == nullptr) return;

@@ -279,8 +279,7 @@ TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
   EXPECT_EQ(fault(send + "," + set + "," + wait, receive),
             "rank 0: send to rank 1 reads x\n"
             "rank 0: set writes x, perhaps before that has ended\n"
-            "  let stream main wait for stream message 1 between the two; for what is "
-            "asynchronous, wait for its handle");
+            "  wait for the handle of the first between the two");
   expect_contains(fault(send, receive + "," + use + "," + wait),
                   "rank 1: receive from rank 0 writes x\nrank 1: set reads x");
 }
