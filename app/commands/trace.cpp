@@ -43,6 +43,8 @@ Case ready_to_run(Case asked) {
 
 Simulation record_fully(const Case& step, const std::string& file) {
   try {
+    // Equal ranks are simulated once, which takes far less than to record until there are too many.
+    if (run_step(step).messages > max_recorded_steps) refuse_to_record(step, max_recorded_steps);
     return record_step(step, max_recorded_steps);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::too_large) throw;

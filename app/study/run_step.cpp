@@ -214,6 +214,17 @@ CaseResult run_step(const Case& one_case) {
   return row;
 }
 
+void refuse_to_record(const Case& one_case, std::uint64_t max_steps) {
+  const TrainingStep& step = *one_case.step;
+  throw_error(
+      ErrorCode::too_large,
+      fmt::format("too large to record: {} take more than {} steps; fewer {} show the same "
+                  "pattern",
+                  count_text(step.workload.size(), "rank"), with_commas(std::to_string(max_steps)),
+                  step.program ? "ranks, rounds of \"repeat\" or chunks"
+                               : "ranks, layers, buckets or microbatches"));
+}
+
 Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
   SimulationOptions how;
   how.recording = Recording::full;
@@ -223,14 +234,7 @@ Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::too_large) throw;
   }
-  const TrainingStep& step = *one_case.step;
-  throw_error(
-      ErrorCode::too_large,
-      fmt::format("too large to record: {} take more than {} steps; fewer {} show the same "
-                  "pattern",
-                  count_text(step.workload.size(), "rank"), with_commas(std::to_string(max_steps)),
-                  step.program ? "ranks, rounds of \"repeat\" or chunks"
-                               : "ranks, layers, buckets or microbatches"));
+  refuse_to_record(one_case, max_steps);
 }
 
 const Workload& workload_of(const Case& one_case) {

@@ -34,6 +34,8 @@ class MisfitError : public Error {
 
 // Its run with every step recorded.  Throws Error, {too_large} where there are more steps.
 [[nodiscard]] Simulation record_step(const Case& one_case, std::uint64_t max_steps);
+// Throws what that throws there: for callers that know sooner.
+[[noreturn]] void refuse_to_record(const Case& one_case, std::uint64_t max_steps);
 [[nodiscard]] const Workload& workload_of(const Case& one_case);
 
 // The stream called "host", whose work launches what the others do and hides no collective.
