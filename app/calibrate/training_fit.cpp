@@ -37,6 +37,7 @@ constexpr const char* other_known_columns[] = {"iteration_ms",
                                                "scheme",
                                                "recompute",
                                                "attention",
+                                               "loss",
                                                "sequence_parallel",
                                                "chunks",
                                                "vocab",
@@ -120,6 +121,7 @@ Transformer transformer_of(RunCells& cells, bool sharded, Transformer::Recompute
   model.vocabulary = cells.whole_or("vocab", megatron_vocabulary);
   model.fused_attention =
       cells.has("attention") ? cells.word("attention", {"plain", "fused"}) == 1 : sharded;
+  if (cells.has("loss")) model.fused_loss = cells.word("loss", {"plain", "fused"}) == 1;
   model.recompute = otherwise;
   if (cells.has("recompute"))
     model.recompute =

@@ -18,9 +18,9 @@ constexpr std::string_view chunks = "collective.chunks";
 bool is_a_choice(std::string_view path) {
   constexpr std::array<std::string_view, 3> given{"workload.model", "workload.slow",
                                                   "workload.jitter"};
-  constexpr std::array<std::string_view, 3> of_model{"workload.model.transformer.micro_batch",
-                                                     "workload.model.transformer.recompute",
-                                                     "workload.model.transformer.attention"};
+  constexpr std::array<std::string_view, 4> of_model{
+      "workload.model.transformer.micro_batch", "workload.model.transformer.recompute",
+      "workload.model.transformer.attention", "workload.model.transformer.loss"};
   if (lies_in(path, "workload"))
     return std::find(of_model.begin(), of_model.end(), path) != of_model.end() ||
            std::none_of(given.begin(), given.end(),

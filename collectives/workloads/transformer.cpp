@@ -67,6 +67,9 @@ double kept_without_scores(const Transformer& model, TensorGroup group) {
                                  : others + of_products / group.size;
 }
 
+// Two of a byte each, after attention and after the MLP.
+constexpr double masks_of_dropout = 2;
+
 // What is counted of 16-bit values, in wider ones.
 double times_of_16_bits(const Transformer& model) {
   return std::max(1.0, number(size_of(model.type)) / 2);
@@ -75,6 +78,9 @@ double times_of_16_bits(const Transformer& model) {
 // Of each logit, forward and backward together: a 16-bit number that becomes a 32-bit one, whose
 // maximum, difference, exponential, sum and quotient are passes of their own, and the same back.
 constexpr double bytes_of_logit = 52;
+// In one kernel: 16-bit numbers that products write once and read twice, and that it reads twice
+// and writes once.
+constexpr double bytes_of_fused_logit = 12;
 // Of each parameter: Adam in mixed precision reads parameter, both moments (32 bits each) and the
 // gradient, and writes all three and the parameter in 16 bits.
 constexpr double bytes_of_adam = 28;
@@ -207,8 +213,9 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
   result.layers.back().gradients += whole(number(parameters_after_layers(model)) * bytes / tp);
   if (is_gpt(model))
     result.tied = whole(number(model.vocabulary) * number(model.hidden) * bytes / tp);
-  const double logits = number(model.sequence) * number(model.micro_batch) *
-                        number(model.vocabulary) * bytes_of_logit / tp / group.context;
+  const double logits =
+      number(model.sequence) * number(model.micro_batch) * number(model.vocabulary) *
+      (model.fused_loss ? bytes_of_fused_logit : bytes_of_logit) / tp / group.context;
   const double forward_logits = share.flop(forward_flop_of_logits(model)) + share.bytes(logits) / 3;
   result.layers.back().forward += from_seconds(forward_logits);
   result.layers.back().backward += from_seconds(2 * forward_logits);
@@ -218,6 +225,8 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
 
 double activation_bytes(const Transformer& model, TensorGroup group, int pp, int chunks) {
   double of_layer = kept_without_scores(model, group);
+  if (model.fused_attention && is_gpt(model))
+    of_layer -= masks_of_dropout / (group.sequence_parallel ? group.size : 1);
   if (model.recompute == Transformer::Recompute::none) of_layer += scores(model, group.size);
   if (model.recompute == Transformer::Recompute::full)
     of_layer = group.sequence_parallel ? 2.0 / group.size : 2;
@@ -228,7 +237,9 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
 
 double bytes_while_computing(const Transformer& model, TensorGroup group, bool has_logits) {
   constexpr double of_16_bits = 2, of_32_bits = 4;
-  const double of_logit = 2 * (of_32_bits + (model.type == ElementType::f32 ? 0 : of_16_bits));
+  const bool is_wide = model.type == ElementType::f32;
+  const double of_logit = model.fused_loss ? (is_wide ? of_32_bits : of_16_bits)
+                                           : 2 * (of_32_bits + (is_wide ? 0 : of_16_bits));
   const double tokens = number(model.sequence) * number(model.micro_batch) / group.context;
   const double keys = group.context > 1 ? 2 * bytes_of_keys(model, group.size) : 0;
   const double logits = has_logits ? tokens * number(model.vocabulary) * of_logit / group.size : 0;

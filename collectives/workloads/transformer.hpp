@@ -24,9 +24,10 @@ namespace collsim {
 //   activations  between layers b s h values; kept by a layer s b h (10 + 24/t + 5 a s/(h t))
 //                bytes of 16-bit numbers, 34 s b h/t with selective recomputation and sequence
 //                parallelism, 2 s b h with full recomputation.  Attention in one kernel
-//                (FlashAttention) keeps no scores, which are the 5 a s/(h t).  Llama has no masks
-//                of dropout: 8 + (4 + 4 w/h + 8 f/h)/t in place of 10 + 24/t.  What products with
-//                parameters take has half as many bytes in 8 bits: 2 + (1 + f/h)/t less
+//                (FlashAttention) keeps no scores, which are the 5 a s/(h t), and programs that use
+//                it no masks of dropout, which are 2 of the 10.  Nor has Llama any: 8 + (4 +
+//                4 w/h + 8 f/h)/t in place of 10 + 24/t.  What products with parameters take has
+//                half as many bytes in 8 bits: 2 + (1 + f/h)/t less
 //
 // D. Narayanan et al.: Efficient Large-Scale Language Model Training on GPU Clusters Using
 // Megatron-LM, SC21.  V. Korthikanti et al.: Reducing Activation Recomputation in Large Transformer
@@ -46,6 +47,7 @@ struct Transformer {
   std::int64_t micro_batch = 1;
   Recompute recompute = Recompute::none;
   bool fused_attention = false;
+  bool fused_loss = false;  // of one kernel, which leaves the gradient where the logits were
   ElementType type = ElementType::f16;
   // 8-bit numbers, one byte each as of `type`: parameters, gradients, what layers hand on, and what
   // products with parameters take, which are computed at Device::flops_of_8_bits.
@@ -106,8 +108,9 @@ struct TensorGroup {
                                       int chunks);
 
 // What a rank needs besides while it computes a microbatch, in bytes: logits and their gradient,
-// each in 16 and in 32 bits, or what a layer keeps that is computed again, with the gathered keys
-// and values of a shared sequence and their gradients; the one goes before the other comes.
+// each in 16 and in 32 bits (with a fused loss in 16 bits, and in one place), or what a layer keeps
+// that is computed again, with the gathered keys and values of a shared sequence and their
+// gradients; the one goes before the other comes.
 [[nodiscard]] double bytes_while_computing(const Transformer& model, TensorGroup group,
                                            bool has_logits);
 

@@ -54,6 +54,9 @@ TEST(Transformer, ComputingTakesLogitsOrALayerAgain) {
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), 64 * 1000 * 12);
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {2, false}, true), 64 * 500 * 12);
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, false), 0);
+  Transformer fused = model;
+  fused.fused_loss = true;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(fused, {1, false}, true), 64 * 1000 * 2);
   model.recompute = Transformer::Recompute::full;
   const double layer = 64 * 64 * (34 + 5.0 * 4 * 32 / 64);
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, false), layer);

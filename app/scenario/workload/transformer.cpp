@@ -127,6 +127,7 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
                                      .allowed = {"none", "selective", "full"}};
   static const Vocabulary attentions{
       .what = "attention", .allowed = {"plain", "fused"}, .aliases = {{"flash", "fused"}}};
+  static const Vocabulary losses{.what = "loss", .allowed = {"plain", "fused"}};
   ObjectReader reader(*model.raw("transformer"), model.pointer_of("transformer"),
                       model.diagnostics());
   TransformerReading read;
@@ -149,6 +150,7 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
                                                      : Recompute::none;
   const char* const usual = layout.fused_attention ? "fused" : "plain";
   transformer.fused_attention = reader.word("attention", attentions, usual) == "fused";
+  transformer.fused_loss = reader.word("loss", losses, "plain") == "fused";
   const std::int64_t at_once = transformer.micro_batch * layout.dp;
   if (global && *global % at_once != 0)
     reader.wrong("global_batch", "does-not-fit",
