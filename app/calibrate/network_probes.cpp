@@ -203,7 +203,7 @@ class NetworkCalibration {
       sizes_.push_back(size);
     sizes_.push_back(options_.largest);
     const bool has_within = network_.ranks_per_host > 1, has_between = network_.hosts > 1;
-    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2;
+    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2 + (network_.hosts > 2) * 2;
     std::vector<Point> within, between;
     if (has_within)
       network_.within = fitted(within = measured("on one host", pairs(0, 1)), most_rows);
@@ -217,6 +217,7 @@ class NetworkCalibration {
       outward = fitted(has_between ? between : within, 1);
       outward.shares_port = outward.fairly = true;
     }
+    if (network_.hosts > 2) go_round(between.back().gap_s);
     measure_adding(has_between ? pairs(0, network_.ranks_per_host) : pairs(0, 1));
     return std::move(network_);
   }
@@ -294,6 +295,25 @@ class NetworkCalibration {
     link.fairly =
         time_of(passing_on(ranks(), apart, options_.largest), "passing on", options_.largest, 1)
             .median_s > between_two_and_three * one;
+  }
+
+  // Bandwidth that is left where every port both sends and receives.
+  void go_round(double gap_of_pair_s) {
+    Pairs next;
+    for (int host = 0; host < network_.hosts; ++host)
+      next.emplace_back(host * network_.ranks_per_host,
+                        (host + 1) % network_.hosts * network_.ranks_per_host);
+    // At best: where many hosts take part, some of them are often held up.
+    const auto time_of_row = [&](int messages) {
+      return time_of(send_recv(ranks(), next, options_.largest * messages, messages),
+                     "round of hosts", options_.largest, 1)
+          .min_s;
+    };
+    const double few = time_of_row(window), many = time_of_row(2 * window);
+    const double gap = (many - few) / window;
+    FittedLink& link = network_.between;
+    link.slower_in_round = std::max(0.0, gap / gap_of_pair_s - 1);
+    for (FittedLink::Row& row : link.rows) row.bytes_per_s /= 1 + link.slower_in_round;
   }
 
   void measure_adding(const Pairs& pair) {

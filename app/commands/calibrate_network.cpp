@@ -64,6 +64,10 @@ void print_network(const CalibratedNetwork& network, std::ostream& out) {
   if (network.ranks_per_host > 1) add("on one host", network.within);
   if (network.hosts > 1) add("between hosts", network.between);
   out << table.text();
+  if (network.between.slower_in_round > 0)
+    out << fmt::format(
+        "\n  bandwidth: what is left when every host sends to the next, {:.1f}% less\n",
+        100 * (1 - 1 / (1 + network.between.slower_in_round)));
   if (network.reduce_bytes_per_s > 0)
     out << fmt::format("\n  adding: {:.3g} GB/s\n", network.reduce_bytes_per_s / 1e9);
   const auto noisy =

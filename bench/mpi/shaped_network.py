@@ -73,12 +73,14 @@ def inside(machine, *command):
     return run("ip", "netns", "exec", machine, *command)
 
 
-def shape(machine, port):
-    """One direction of a port of RATE.  Acknowledgements go first, else they would wait behind a window of data."""
+def shape(machine, port, destinations):
+    """One direction of a port of RATE, with a queue for each destination, as Linux has one for each flow: else what
+    asks for the next message would wait behind a window of data to somebody else.  So would acknowledgements, which go first."""
     tc = ("tc",)
     inside(machine, *tc, *f"qdisc add dev {port} root handle 1: htb default 20".split())
     burst = "burst 6k cburst 6k quantum 3000"
-    rates = {"1: classid 1:1": f"rate {RATE}", "1:1 classid 1:10": "rate 1mbit prio 0", "1:1 classid 1:20": "rate 1mbit prio 1"}
+    rates = {"1: classid 1:1": f"rate {RATE}", "1:1 classid 1:10": "rate 1mbit prio 0"}
+    rates.update({f"1:1 classid 1:{20 + i}": "rate 1mbit prio 1" for i in range(len(destinations))})
     for place, rate in rates.items():
         inside(machine, *tc, *f"class add dev {port} parent {place} htb {rate} ceil {RATE} {burst}".split())
     short_and_only_ack = "match u16 0x0000 0xffc0 at 2 match u8 0x10 0xff at 33"
@@ -88,7 +90,9 @@ def shape(machine, port):
         *f"filter add dev {port} parent 1: protocol ip prio 1 u32 match ip protocol 6 0xff "
         f"match u8 0x05 0x0f at 0 {short_and_only_ack} flowid 1:10".split(),
     )
-    inside(machine, *tc, *f"qdisc add dev {port} parent 1:20 handle 20: bfifo limit 2000000".split())
+    for i, address in enumerate(destinations):
+        inside(machine, *tc, *f"filter add dev {port} parent 1: protocol ip prio 2 u32 match ip dst {address} flowid 1:{20 + i}".split())
+        inside(machine, *tc, *f"qdisc add dev {port} parent 1:{20 + i} handle {20 + i}: bfifo limit 2000000".split())
 
 
 def put_up():
@@ -108,8 +112,9 @@ def put_up():
             subprocess.run(
                 ["ip", "netns", "exec", machine, "sysctl", "-qw", f"net.ipv4.{setting}"], capture_output=True, check=False
             )
-        shape(machine, "eth0")
-        shape(SWITCH, f"port{i}")
+        own = f"10.77.0.{i + 1}"
+        shape(machine, "eth0", [f"10.77.0.{j + 1}" for j in range(MACHINES) if j != i])
+        shape(SWITCH, f"port{i}", [own])
 
 
 def take_down():

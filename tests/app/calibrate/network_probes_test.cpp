@@ -77,5 +77,33 @@ TEST(NetworkProbes, RowsBySizeWhereTheProtocolChanges) {
   EXPECT_EQ(segments->items()[1].find("up_to"), nullptr);
 }
 
+// Acknowledgements take part of a port that sends and receives: each message of a round of three
+// hosts, which has 8 or 16 from each, takes 4% longer.
+RunOutcome run_on_ports(const RunCase& run_case, const RunOptions& options) {
+  const Schedule& schedule = run_case.schedule();
+  const Topology ports =
+      make_switch(static_cast<std::size_t>(schedule.size()), {gigabytes_per_second(1)});
+  const Simulation simulation = simulate(ports, schedule);
+  const bool is_round = simulation.messages == 3 * 8 || simulation.messages == 3 * 16;
+  Measurement measured;
+  measured.times_s.assign(static_cast<std::size_t>(options.iterations),
+                          simulation.time.seconds() * (is_round ? 1.04 : 1));
+  return measured;
+}
+
+TEST(NetworkProbes, BandwidthIsWhatARoundOfHostsLeaves) {
+  static constexpr Backend simulated{"simulated", "", [] { return std::optional<std::string>(); },
+                                     run_on_ports};
+  NetworkOptions options;
+  options.backend = &simulated;
+  options.host_of_rank = {0, 1, 2};
+  const auto network = std::get<CalibratedNetwork>(calibrate_network(options));
+  EXPECT_TRUE(network.between.shares_port);
+  EXPECT_NEAR(network.between.slower_in_round, 0.04, 1e-3);
+  EXPECT_NEAR(network.between.rows.back().bytes_per_s, 1e9 / 1.04, 1e6);
+  options.host_of_rank = {0, 1};  // no third one
+  EXPECT_EQ(std::get<CalibratedNetwork>(calibrate_network(options)).between.slower_in_round, 0);
+}
+
 }  // namespace
 }  // namespace collsim
