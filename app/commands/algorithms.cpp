@@ -52,7 +52,7 @@ std::vector<Operation> chosen_operations(const std::string& name) {
   return {parse_operation(*canonical)};
 }
 
-std::string text(const std::vector<Operation>& operations) {
+std::string text(const std::vector<Operation>& operations, std::size_t columns) {
   TextTable table;
   for (const char* heading : {"operation", "algorithm", "also called", "ranks"})
     table.add_column(heading, TextTable::Align::left);
@@ -63,7 +63,7 @@ std::string text(const std::vector<Operation>& operations) {
       table.add_row({is_default(*algorithm) ? std::string(to_string(operation)) : "",
                      std::string(algorithm->name), other_names(*algorithm), rank_counts(*algorithm),
                      std::to_string(algorithm->lanes), std::string(algorithm->summary)});
-  return table.text() +
+  return table.text("  ", columns) +
          "\nThe first of each operation is its default; \"auto\" simulates all of them and takes "
          "the fastest.\nK: the number of ranks. vector: all data of one rank. block: a K-th of "
          "it. chunk: a piece that is sent\nas one message. root: the rank that has or receives the "
@@ -96,7 +96,7 @@ Action declare_algorithms(Options& command) {
     if (options->format == "json")
       terminal.out << to_json(document(operations)) << '\n';
     else
-      terminal.out << text(operations);
+      terminal.out << text(operations, terminal.columns);
     return static_cast<int>(exit_fine);
   };
 }

@@ -41,6 +41,7 @@ struct Terminal {
   bool err_colour = false;
   bool quiet = false;
   const std::atomic<bool>& interrupted;
+  std::size_t columns = 0;  // of a terminal that is `out`; 0: unknown
 };
 
 // A command says which options it takes and gets a function that runs it after they were parsed.

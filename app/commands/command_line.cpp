@@ -248,7 +248,8 @@ int run_program_line(const Executable& described, const std::vector<std::string>
                   wants_colour(global.colour, terminal.out_is_terminal),
                   wants_colour(global.colour, terminal.err_is_terminal),
                   global.quiet,
-                  terminal.interrupted};
+                  terminal.interrupted,
+                  terminal.columns};
   const Options* command = &program.chosen();
   while (command->parent() != &program) command = command->parent();
   return run_action(program, actions.at(command->name()), chosen);

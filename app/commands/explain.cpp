@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -30,15 +27,10 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Text that goes into a file or a pipe is as wide everywhere.
 std::size_t columns_of(const Terminal& terminal) {
   constexpr std::size_t least = 72;
   const std::size_t most = PageStyle{}.columns;
-  if (!terminal.out_is_terminal) return most;
-  std::size_t columns = number_in<std::size_t>(variable("COLUMNS")).value_or(0);
-  winsize size{};
-  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  return columns == 0 ? most : std::clamp(columns, least, most);
+  return terminal.columns == 0 ? most : std::clamp(terminal.columns, least, most);
 }
 
 // By the locale that counts; where none is set, all are taken for what most are.

@@ -31,7 +31,7 @@ int list(Terminal& terminal) {
   for (const Preset& preset : presets())
     table.add_row(
         {preset.name, std::to_string(preset.gpus), preset.calibrated ? "yes" : "no", preset.title});
-  terminal.out << table.text("")
+  terminal.out << table.text("", terminal.columns)
                << "\nGPUs of one node; \"nodes\" joins several.  \"calibrated: yes\": "
                   "what NCCL's protocols\ncost there was fitted to published tables of such "
                   "machines; \"no\": it is that of similar ones.\n\"collsim presets show NAME\" "

@@ -2,6 +2,7 @@
 #include "app/commands/process.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,9 +11,11 @@
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <optional>
 
 #include "app/commands/interrupts.hpp"
 #include "app/commands/output_file.hpp"
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -55,15 +58,19 @@ int report_bug(const char* what) {
   return exit_bug;
 }
 
+// Text that goes into a file or a pipe is as wide everywhere.
+std::size_t columns_of_terminal() {
+  if (::isatty(STDOUT_FILENO) == 0) return 0;
+  const char* const asked = std::getenv("COLUMNS");
+  if (const auto columns = number_in<std::size_t>(asked == nullptr ? "" : asked)) return *columns;
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 int run(const std::function<int(Terminal&)>& command_line, std::ostream& out) {
-  Terminal terminal{out,
-                    std::cerr,
-                    ::isatty(STDOUT_FILENO) != 0,
-                    ::isatty(STDERR_FILENO) != 0,
-                    false,
-                    false,
-                    false,
-                    interrupted_flag()};
+  Terminal terminal{
+      out,   std::cerr, ::isatty(STDOUT_FILENO) != 0, ::isatty(STDERR_FILENO) != 0, false,
+      false, false,     interrupted_flag(),           columns_of_terminal()};
   try {
     return command_line(terminal);
   } catch (const std::bad_alloc&) {

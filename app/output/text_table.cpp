@@ -39,6 +39,17 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
+// Lines of words, none longer than that unless a word is.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : split(text, ' ')) {
+    if (!lines.back().empty() && width_of(lines.back()) + 1 + width_of(word) > columns)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
 std::string markdown_cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -89,7 +100,7 @@ void TextTable::add_remark(const std::string& remark) {
   remarks_.back() = printable(remark);
 }
 
-std::string TextTable::text(const std::string& indent) const {
+std::string TextTable::text(const std::string& indent, std::size_t columns) const {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     std::size_t width = width_of(columns_[column].heading);
@@ -106,10 +117,22 @@ std::string TextTable::text(const std::string& indent) const {
     add_cell(line, column, columns_[column].heading);
   end_line(line);
   all += line;
+  const std::size_t last = columns_.size() - 1;
+  std::size_t before_last = indent.size() + last * between.size();
+  for (std::size_t column = 0; column < last; ++column) before_last += widths[column];
+  constexpr std::size_t least = 24;
+  const bool wraps = columns > 0 && columns_[last].align == Align::left;
+  const std::size_t room = columns > before_last + least ? columns - before_last : least;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     line.clear();
-    for (std::size_t column = 0; column < columns_.size(); ++column)
+    for (std::size_t column = 0; column < last; ++column)
       add_cell(line, column, rows_[row][column]);
+    const auto lines = wraps ? wrapped(rows_[row][last], room) : std::vector{rows_[row][last]};
+    add_cell(line, last, lines.front());
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      end_line(line);
+      line += std::string(before_last, ' ') + lines[i];
+    }
     if (!remarks_[row].empty()) line.append(before_remark).append(remarks_[row]);
     end_line(line);
     all += line;

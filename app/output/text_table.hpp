@@ -16,7 +16,8 @@ class TextTable {
   void add_column(const std::string& heading, Align align = Align::right);
   void add_row(std::vector<std::string> cells);
   void add_remark(const std::string& remark);  // behind the last row, outside the columns
-  [[nodiscard]] std::string text(const std::string& indent = "  ") const;
+  // Words of the last column are wrapped where lines would be longer than `columns`; 0: never.
+  [[nodiscard]] std::string text(const std::string& indent = "  ", std::size_t columns = 0) const;
   [[nodiscard]] std::string markdown() const;
 
  private:

@@ -50,6 +50,20 @@ TEST(TextTable, MeasuresColumnsOnTheScreenNotBytes) {
               "   環状  z\n");
 }
 
+TEST(TextTable, WrapsTheWordsOfTheLastColumn) {
+  TextTable table;
+  table.add_column("name", TextTable::Align::left);
+  table.add_column("how", TextTable::Align::left);
+  table.add_row({"ring", "each rank sends to the next one, all at once"});
+  const std::string wrapped =
+      "  name  how\n"
+      "  ring  each rank sends to the next\n"
+      "        one, all at once\n";
+  EXPECT_EQ(table.text("  ", 37), wrapped);
+  EXPECT_EQ(table.text("  ", 10).find("each rank sends to the\n"), wrapped.find("each"));
+  EXPECT_EQ(table.text("  ", 100), table.text());
+}
+
 TEST(TextTable, SendsNoControlCharactersToTheTerminal) {
   TextTable table;
   table.add_column("a\x1b[2J", TextTable::Align::left);
