@@ -80,9 +80,11 @@ std::string action_text(const Action& action, const Action& until, const Workloa
   if (action.label.microbatch > 0)
     text = numbered("microbatch", action.label.microbatch, last.microbatch) + ": ";
   switch (action.kind) {
-    case Action::Kind::work:
-      return text +
-             (action.label.kind == Label::Kind::none ? "work" : label_text(action.label, last));
+    case Action::Kind::work: {
+      if (action.label.kind != Label::Kind::none) return text + label_text(action.label, last);
+      const bool launches = workload.stream_names()[action.stream] == "host";
+      return text + (launches ? "launches" : "work");
+    }
     case Action::Kind::collective: return text + call_text(action, last, workload);
     case Action::Kind::send:
     case Action::Kind::receive: return text + exchange_text(action, last);
