@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/calibrate/network_probes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -203,7 +205,7 @@ class NetworkCalibration {
       sizes_.push_back(size);
     sizes_.push_back(options_.largest);
     const bool has_within = network_.ranks_per_host > 1, has_between = network_.hosts > 1;
-    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2 + (network_.hosts > 2) * 2;
+    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2 + (network_.hosts > 2) * 4;
     std::vector<Point> within, between;
     if (has_within)
       network_.within = fitted(within = measured("on one host", pairs(0, 1)), most_rows);
@@ -217,7 +219,7 @@ class NetworkCalibration {
       outward = fitted(has_between ? between : within, 1);
       outward.shares_port = outward.fairly = true;
     }
-    if (network_.hosts > 2) go_round(between.back().gap_s);
+    if (network_.hosts > 2) go_round();
     measure_adding(has_between ? pairs(0, network_.ranks_per_host) : pairs(0, 1));
     return std::move(network_);
   }
@@ -297,22 +299,29 @@ class NetworkCalibration {
             .median_s > between_two_and_three * one;
   }
 
+  // For each further message of a row.  At best: where many hosts take part, some of them are often
+  // held up.
+  double least_gap(const Pairs& pairs, const std::string& name) {
+    const auto time_of_row = [&](int messages) {
+      return messages * time_of(send_recv(ranks(), pairs, options_.largest * messages, messages),
+                                fmt::format("{} {}", name, messages), options_.largest, messages)
+                            .min_s;
+    };
+    const double few = time_of_row(window), many = time_of_row(2 * window);
+    return (many - few) / window;
+  }
+
   // Bandwidth that is left where every port both sends and receives.
-  void go_round(double gap_of_pair_s) {
+  void go_round() {
     Pairs next;
     for (int host = 0; host < network_.hosts; ++host)
       next.emplace_back(host * network_.ranks_per_host,
                         (host + 1) % network_.hosts * network_.ranks_per_host);
-    // At best: where many hosts take part, some of them are often held up.
-    const auto time_of_row = [&](int messages) {
-      return time_of(send_recv(ranks(), next, options_.largest * messages, messages),
-                     "round of hosts", options_.largest, 1)
-          .min_s;
-    };
-    const double few = time_of_row(window), many = time_of_row(2 * window);
-    const double gap = (many - few) / window;
     FittedLink& link = network_.between;
-    link.slower_in_round = std::max(0.0, gap / gap_of_pair_s - 1);
+    const double of_round = least_gap(next, "round of");
+    const double of_pair = least_gap(pairs(0, network_.ranks_per_host), "row of");
+    if (!(of_pair > 0)) return;
+    link.slower_in_round = std::max(0.0, of_round / of_pair - 1);
     for (FittedLink::Row& row : link.rows) row.bytes_per_s /= 1 + link.slower_in_round;
   }
 

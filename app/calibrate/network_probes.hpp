@@ -20,8 +20,8 @@ namespace collsim {
 //   passing on   one rank to two others, of which the first sends back what it got: twice the time
 //                of a message where the port serves one after the other, three times where it
 //                serves both at once
-//   round        several from every host to the next at once: what is slower than a window then, as
-//                where acknowledgements share the port with data, is so of all messages
+//   round        a row from every host to the next, all at once: collectives use a network so, and
+//                get the bandwidth that this leaves (acknowledgements share ports with data)
 //   reducing     a ping-pong that adds up:           1/rate for each byte more
 //
 // For every class of pairs (on one host; on different hosts) overhead, B and L are fitted to the
@@ -43,7 +43,8 @@ struct FittedLink {
   double median_error = 0, worst_error = 0;  // of the time of a message alone
   bool shares_port = false;                  // what a rank sends to several shares one port,
   bool fairly = false;                       // which serves all of them at once
-  double slower_in_round = 0;                // than between two hosts alone; is in the rows
+  double slower_in_round = 0;                // than a row between two hosts; counted in `rows`,
+                                             // which fit messages alone as the errors say without
 };
 
 struct CalibratedNetwork {

@@ -66,7 +66,7 @@ void print_network(const CalibratedNetwork& network, std::ostream& out) {
   out << table.text();
   if (network.between.slower_in_round > 0)
     out << fmt::format(
-        "\n  bandwidth: what is left when every host sends to the next, {:.1f}% less\n",
+        "\n  bandwidth: as left when every host sends to the next, {:.1f}% below that of a pair\n",
         100 * (1 - 1 / (1 + network.between.slower_in_round)));
   if (network.reduce_bytes_per_s > 0)
     out << fmt::format("\n  adding: {:.3g} GB/s\n", network.reduce_bytes_per_s / 1e9);

@@ -16,6 +16,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/output/text_table.hpp"
 #include "app/report/results_file.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 namespace {
@@ -117,7 +118,7 @@ void write_diff_table(std::ostream& out, const std::vector<DiffRow>& rows) {
     if (named) line.push_back(printable(rows[i].scenario));
     for (const std::string& path : paths) {
       const JsonValue* const value = rows[i].params.find(path);
-      line.push_back(value != nullptr ? printable(plain_text(*value)) : "");
+      line.push_back(value != nullptr ? printable(param_text(path, *value)) : "");
     }
     line.insert(line.end(), {cells[2 * i], cells[2 * i + 1], ratio_of_row(rows[i])});
     table.add_row(std::move(line));

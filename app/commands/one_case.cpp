@@ -44,12 +44,17 @@ bool same_quantity(Parsed<T> a, Parsed<T> b) {
   return a.value && b.value && *a.value == *b.value;
 }
 
-// 64M, 65536KiB and 64MiB are equal on a command line; a workload is meant by its kind ("ddp") and
-// by what tables call it ("ddp bucket 25MB").
+// As it is written, or as tables write it ("ddp bucket 25MB").
+bool is_exactly(const std::string& typed, const std::string& path, const JsonValue& value) {
+  return typed == plain_text(value) || typed == param_text(path, value);
+}
+
+// 64M, 65536KiB and 64MiB are equal on a command line; a workload is meant by its kind ("ddp").
 bool means(const std::string& typed, const std::string& path, const JsonValue& value) {
   const std::string text = plain_text(value);
-  if (typed == text || typed == param_text(path, value)) return true;
-  if (path == "workload" && value.find(typed) != nullptr) return true;
+  if (path == "workload" && value.is_object() && !value.members().empty() &&
+      value.members().front().key == typed)
+    return true;
   if (value.is_string())
     return same_quantity(parse_command_line_size(typed), parse_size(text)) ||
            same_quantity(parse_time(typed), parse_time(text)) ||
@@ -84,10 +89,17 @@ class Chooser {
     const auto [axis, path] = find(condition.path, condition.value);
     Candidates& candidates = candidates_[axis];
     const std::vector<std::size_t> before = candidates.wanted;
-    std::erase_if(candidates.wanted, [&, position = path](std::size_t point) {
-      const Axis& swept = *candidates.axis;
-      return !means(condition.value, swept.paths[position], swept.points[point][position]);
-    });
+    const auto keep = [&, position = path](const auto& is_meant) {
+      std::vector<std::size_t> kept;
+      for (const std::size_t point : before) {
+        const Axis& swept = *candidates.axis;
+        if (is_meant(condition.value, swept.paths[position], swept.points[point][position]))
+          kept.push_back(point);
+      }
+      return kept;
+    };
+    candidates.wanted = keep(is_exactly);
+    if (candidates.wanted.empty()) candidates.wanted = keep(means);
     if (candidates.wanted.empty()) refuse(condition, *candidates.axis, before, path);
   }
 

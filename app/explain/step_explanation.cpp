@@ -62,6 +62,14 @@ std::optional<Multiple> microbatches_of(const StepExplanation& step, const JsonV
   return Multiple{"workload." + step.scheme + ".microbatches", *count, 1};
 }
 
+// Fewer messages might be sent under another one, which would be a second change.
+std::shared_ptr<StepExplanation> step_under_protocol_of(const StepExplanation& whole) {
+  auto smaller = std::make_shared<StepExplanation>();
+  if (whole.row.protocol)
+    smaller->changes.emplace_back("workload.protocol", std::string(to_string(*whole.row.protocol)));
+  return smaller;
+}
+
 // Replicas are alike: ever fewer ranks, but two whole nodes at least where there are several.
 std::shared_ptr<StepExplanation> step_of_fewer_ranks(Variations& variations, const Case& chosen,
                                                      const StepExplanation& whole) {
@@ -74,7 +82,7 @@ std::shared_ptr<StepExplanation> step_of_fewer_ranks(Variations& variations, con
     const double part = static_cast<double>(some) / static_cast<double>(ranks);
     const double messages = static_cast<double>(whole.row.messages) * part * part;
     if (2 * messages > static_cast<double>(most_recorded_of_fewer_ranks)) continue;
-    auto smaller = std::make_shared<StepExplanation>();
+    auto smaller = step_under_protocol_of(whole);
     smaller->changes.emplace_back("workload.ranks", some);
     try {
       const Case one = variations.with(smaller->changes);
@@ -112,7 +120,8 @@ std::shared_ptr<StepExplanation> smaller_step(Variations& variations, const Json
         static_cast<std::uint64_t>((microbatches ? microbatches->now : 1) * replicas);
     const std::uint64_t messages = whole.row.messages / parts * static_cast<std::uint64_t>(m);
     if (messages > most_recorded_steps / instructions_of_a_message) continue;
-    auto smaller = std::make_shared<StepExplanation>();
+    auto smaller = step_under_protocol_of(whole);
+    const std::size_t held = smaller->changes.size();
     if (replicas > 1) {
       smaller->changes.emplace_back("workload.train.dp", std::int64_t{1});
       smaller->changes.emplace_back("workload.ranks", ranks / replicas);
@@ -120,7 +129,7 @@ std::shared_ptr<StepExplanation> smaller_step(Variations& variations, const Json
     if (microbatches && (m < microbatches->now || microbatches->of_one > 1))
       smaller->changes.emplace_back(microbatches->path,
                                     m * std::max<std::int64_t>(1, microbatches->of_one / replicas));
-    if (smaller->changes.empty()) break;
+    if (smaller->changes.size() == held) break;
     try {
       const Case one = variations.with(smaller->changes);
       smaller->row = run_step(one);

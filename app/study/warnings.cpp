@@ -462,8 +462,9 @@ class Collector {
     }
     if (worst == nullptr) return;
     const bool program = worst->step->scheme == "program";
-    warn_at(program ? "workload.program" : "workload.model", "out-of-memory",
-            rows_text(rows, results_) + shortage_text(*worst->step));
+    warn_at(
+        program ? "workload.program" : "workload.model", "out-of-memory",
+        rows_text(rows, results_) + (rows > 1 ? "at worst " : "") + shortage_text(*worst->step));
   }
 
   void measure() {

@@ -160,17 +160,34 @@ Action StepMemory::action_at(std::size_t position, std::int64_t line) const {
   return *action;
 }
 
-std::string StepMemory::how_to_order(const Action& earlier, const Action& later) const {
-  if (data_.is_asynchronous(earlier.stream))
-    return "wait for the handle of the first between the two";
+// A send ends when what it sent has left: it drains.
+bool StepMemory::is_posted(std::size_t position, std::int64_t line) const {
+  const Action sent = action_at(position, line);
+  if (sent.kind != Action::Kind::send) return false;
+  Script script = workload_.script(workload_.rank(static_cast<int>(position)));
+  for (std::int64_t passed = 0; passed <= line; ++passed) script.next();
+  const Action* const next = script.next();
+  return next == nullptr || next->kind != Action::Kind::drain || next->stream != sent.stream;
+}
+
+std::string StepMemory::how_to_order(const Race& race, const Action& earlier,
+                                     const Action& later) const {
+  if (is_posted(race.position, race.earlier))
+    return "a post may be under way until a later send of its stream has left: send "
+           "asynchronously instead, and wait for the handle";
   const auto name = [&](const Action& action) {
     return concat("stream ", workload_.stream_names()[action.stream]);
   };
-  if (earlier.stream == later.stream)
-    return concat("drain ", name(earlier), ": its message may not have left before");
-  if (!data_.is_asynchronous(later.stream))
-    return concat("let ", name(later), " wait for ", name(earlier), " between the two");
-  return concat("let the second begin when ", name(earlier), " has ended the first");
+  const bool first_is_async = data_.is_asynchronous(earlier.stream);
+  if (data_.is_asynchronous(later.stream))
+    return first_is_async
+               ? "start the second only after waiting for the handle (\"as\") of the "
+                 "first; what is in one group runs at the same time"
+               : concat("start the second only after ", name(earlier), " has finished the first");
+  if (first_is_async)
+    return concat("let ", name(later),
+                  " wait for the handle (\"as\") of the first between the two");
+  return concat("let ", name(later), " wait for ", name(earlier), " between the two");
 }
 
 std::optional<WorkloadFault> StepMemory::race() {
@@ -193,7 +210,7 @@ std::optional<WorkloadFault> StepMemory::race() {
       {rank, later.place,
        concat(who, text_of(later, workload_), race.later_writes ? " writes " : " reads ", item,
               ", perhaps before that has ended")});
-  fault.hint = how_to_order(earlier, later);
+  fault.hint = how_to_order(race, earlier, later);
   return fault;
 }
 

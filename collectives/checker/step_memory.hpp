@@ -92,7 +92,10 @@ class StepMemory {
   // A use that must have ended before this one begins.
   void must_follow(std::uint32_t lane, const ScriptLine& line, std::uint32_t item,
                    const Epoch& earlier, bool earlier_wrote, bool writes);
-  [[nodiscard]] std::string how_to_order(const Action& earlier, const Action& later) const;
+  // Whether this is a send that the stream goes on from at once.
+  [[nodiscard]] bool is_posted(std::size_t position, std::int64_t line) const;
+  [[nodiscard]] std::string how_to_order(const Race& race, const Action& earlier,
+                                         const Action& later) const;
   [[nodiscard]] Action action_at(std::size_t position, std::int64_t line) const;
 
   const Workload& workload_;

@@ -237,9 +237,10 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
 
 double bytes_while_computing(const Transformer& model, TensorGroup group, bool has_logits) {
   constexpr double of_16_bits = 2, of_32_bits = 4;
-  const bool is_wide = model.type == ElementType::f32;
-  const double of_logit = model.fused_loss ? (is_wide ? of_32_bits : of_16_bits)
-                                           : 2 * (of_32_bits + (is_wide ? 0 : of_16_bits));
+  const double own = std::max(of_16_bits, number(size_of(model.type)));
+  const double of_logit = model.fused_loss   ? own
+                          : own < of_32_bits ? 2 * (of_32_bits + own)
+                                             : 2 * own;
   const double tokens = number(model.sequence) * number(model.micro_batch) / group.context;
   const double keys = group.context > 1 ? 2 * bytes_of_keys(model, group.size) : 0;
   const double logits = has_logits ? tokens * number(model.vocabulary) * of_logit / group.size : 0;

@@ -108,9 +108,9 @@ struct TensorGroup {
                                       int chunks);
 
 // What a rank needs besides while it computes a microbatch, in bytes: logits and their gradient,
-// each in 16 and in 32 bits (with a fused loss in 16 bits, and in one place), or what a layer keeps
-// that is computed again, with the gathered keys and values of a shared sequence and their
-// gradients; the one goes before the other comes.
+// each in 32 bits and in those of the model (with a fused loss in these alone, and in one place),
+// or what a layer keeps that is computed again, with the gathered keys and values of a shared
+// sequence and their gradients; the one goes before the other comes.
 [[nodiscard]] double bytes_while_computing(const Transformer& model, TensorGroup group,
                                            bool has_logits);
 

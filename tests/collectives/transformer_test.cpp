@@ -57,6 +57,10 @@ TEST(Transformer, ComputingTakesLogitsOrALayerAgain) {
   Transformer fused = model;
   fused.fused_loss = true;
   EXPECT_DOUBLE_EQ(bytes_while_computing(fused, {1, false}, true), 64 * 1000 * 2);
+  fused.type = ElementType::f64;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(fused, {1, false}, true), 64 * 1000 * 8);
+  fused.fused_loss = false;
+  EXPECT_DOUBLE_EQ(bytes_while_computing(fused, {1, false}, true), 64 * 1000 * 16);
   model.recompute = Transformer::Recompute::full;
   const double layer = 64 * 64 * (34 + 5.0 * 4 * 32 / 64);
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, false), layer);
@@ -66,6 +70,19 @@ TEST(Transformer, ComputingTakesLogitsOrALayerAgain) {
   model.type = ElementType::f32;
   model.vocabulary = 10'000;
   EXPECT_DOUBLE_EQ(bytes_while_computing(model, {1, false}, true), 64 * 10'000 * 8);
+}
+
+// Of a layer 34 s b h bytes, 2 of them masks; the tensor group shares what is not of products only
+// with sequence parallelism.
+TEST(Transformer, FusedAttentionKeepsNoMasksOfDropout) {
+  Transformer model;
+  model.hidden = 64;
+  model.heads = 4;
+  model.sequence = 32;
+  model.fused_attention = true;
+  EXPECT_DOUBLE_EQ(activation_bytes(model, {1, false}, 1, 1), 32 * 64 * 32);
+  EXPECT_DOUBLE_EQ(activation_bytes(model, {2, false}, 1, 1), 32 * 64 * (8 + 24 / 2));
+  EXPECT_DOUBLE_EQ(activation_bytes(model, {2, true}, 1, 1), 32 * 64 * 32 / 2);
 }
 
 TEST(Transformer, NeedsTheMemoryOfTheZeroPaper) {

@@ -23,7 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = ("source,scheme,tp,pp,dp,chunks,global_batch,micro_batch,hidden,heads,layers,seq,vocab,"
            "recompute,sequence_parallel,attention,iteration_s").split(",")
 CONSTANTS = {"fitted for each kind of GPU, eight": "efficiency, attention, memory_bandwidth, latency, launch, skew, sharding, slowdown",
-             "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)"}
+             "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)",
+             "counted, fitted to nothing, one": "bytes moved of a logit with a fused loss (12)"}
 MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
        "70b": (8192, 64, 80)}
 NEMO = {"GPT3-5B": (4096, 32, 24, 16384, 51200), "GPT3-175B": (12288, 96, 96, 49152, 51200),

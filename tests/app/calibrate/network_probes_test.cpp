@@ -77,8 +77,8 @@ TEST(NetworkProbes, RowsBySizeWhereTheProtocolChanges) {
   EXPECT_EQ(segments->items()[1].find("up_to"), nullptr);
 }
 
-// Acknowledgements take part of a port that sends and receives: each message of a round of three
-// hosts, which has 8 or 16 from each, takes 4% longer.
+// Acknowledgements take part of a port that sends and receives: a round of three hosts, with 8 or
+// 16 messages from each, takes 4% longer.
 RunOutcome run_on_ports(const RunCase& run_case, const RunOptions& options) {
   const Schedule& schedule = run_case.schedule();
   const Topology ports =

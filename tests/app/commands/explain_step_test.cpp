@@ -120,6 +120,11 @@ TEST(ExplainStep, AWorkloadOfASweepIsMeantByItsKind) {
   };
   expect_contains(at("workload=parameter-server").out, "switch of 5 ranks");
   expect_contains(at("workload=ddp bucket 25MB").out, "step, ddp; switch of 4 ranks");
+  const std::string volumes = COLLSIM_SOURCE_DIR "/scenarios/training/volumes.json";
+  const auto bytes_of = [&](const std::string& point) {
+    return run_collsim({"explain", volumes, "--at", point, "--format", "json"}).out;
+  };
+  EXPECT_EQ(bytes_of("workload=fsdp"), bytes_of(R"(workload={"fsdp":{}})"));  // not "fsdp zero 1"
   expect_contains(at("workload=fsdp").err,
                   "it takes data-parallel inputs 77070336B outputs 512kB, "
                   "ddp bucket 25MB, parameter-server servers 1");

@@ -272,6 +272,7 @@ TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
   };
   const std::string send = R"({"async": {"send": "x", "to": 1}, "as": "h"})";
   const std::string receive = R"({"async": {"receive": "x", "from": 0}, "as": "h"})";
+  const std::string receive2 = R"({"receive": "x", "from": 0})";
   const std::string set = R"({"set": {"x": "2"}})", use = R"({"set": {"y": "x"}})";
   const std::string wait = R"({"wait": "h"})";
   EXPECT_EQ(fault(send + "," + wait + "," + set, receive + "," + wait + "," + use), "");
@@ -279,7 +280,13 @@ TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
   EXPECT_EQ(fault(send + "," + set + "," + wait, receive),
             "rank 0: send to rank 1 reads x\n"
             "rank 0: set writes x, perhaps before that has ended\n"
-            "  wait for the handle of the first between the two");
+            "  let stream main wait for the handle (\"as\") of the first between the two");
+  const std::string post = R"({"post": "x", "to": 1})";
+  expect_contains(fault(post + "," + set, receive), "a post may be under way until a later send");
+  EXPECT_EQ(fault(post + R"(,{"send": "x", "to": 1},)" + set, receive + "," + receive2), "");
+  expect_contains(fault(R"({"group": [)" + post + "]}," + set, receive), "a post may be under way");
+  expect_contains(fault(send + R"(,{"stream": "b", "do": [)" + set + "]}", receive),
+                  R"(let stream b wait for the handle ("as") of the first)");
   expect_contains(fault(send, receive + "," + use + "," + wait),
                   "rank 1: receive from rank 0 writes x\nrank 1: set reads x");
 }
