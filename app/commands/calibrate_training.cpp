@@ -161,7 +161,7 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
   terminal.out << '\n';
   constexpr double far_off = 0.25;
   if (quantile(sorted, 0.5) > far_off)
-    terminal.out << "These hardly are runs of " << options.preset << ".\n\n";
+    terminal.out << "These are hardly runs of " << options.preset << ".\n\n";
   terminal.out << "\"device\": " << to_pretty_json(device) << '\n';
   print_splits(runs, machine, held, terminal.out);
   if (options.output.empty()) return exit_fine;
