@@ -205,7 +205,7 @@ class NetworkCalibration {
       sizes_.push_back(size);
     sizes_.push_back(options_.largest);
     const bool has_within = network_.ranks_per_host > 1, has_between = network_.hosts > 1;
-    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2 + (network_.hosts > 2) * 4;
+    total_ = (has_within + has_between) * (2 * sizes_.size()) + 2 + (network_.hosts > 2 ? 4 : 0);
     std::vector<Point> within, between;
     if (has_within)
       network_.within = fitted(within = measured("on one host", pairs(0, 1)), most_rows);
