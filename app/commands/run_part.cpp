@@ -140,10 +140,16 @@ class PartRun {
     if (!fs::exists(file)) return false;
     try {
       const PartHeader there = read_part_header(file);
+      if (there.part != header.part) {
+        tell("{} is part {} under another name: run again", file, to_text(there.part));
+        return false;
+      }
       const bool same_state = there.is_of_same_state(header);
       if (!(same_state ? names_same_file(there, header) : there.is_of_same_command(header)))
-        throw UsageError(
-            fmt::format("{} is of {}; use another folder for {}", file, there.file, header.file));
+        throw UsageError(there.file == header.file
+                             ? fmt::format("{} was made with other --set; use another folder", file)
+                             : fmt::format("{} is of {}; use another folder for {}", file,
+                                           there.file, header.file));
       if (!same_state) {
         tell("{} is of another state of {}, or another version of collsim: run again", file,
              header.file);

@@ -101,6 +101,7 @@ void TextTable::add_remark(const std::string& remark) {
 }
 
 std::string TextTable::text(const std::string& indent, std::size_t columns) const {
+  if (columns_.empty()) return "\n";
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     std::size_t width = width_of(columns_[column].heading);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -48,7 +49,10 @@ std::string misfit_of_launcher() {
   if (started <= mpi.crew->size()) return "";
   return ": the launcher started " + std::to_string(started) +
          " that do not know of each other, so it belongs to another MPI than " +
-         mpi_library_name() + ", which this program was built with";
+         mpi_library_name() + ", which this program was built with" +
+         (std::getenv("SLURM_STEP_ID") != nullptr
+              ? "; srun --mpi=pmix starts those of Open MPI, --mpi=pmi2 those of MPICH"
+              : "");
 }
 
 // "4 ranks need 4 processes, and 2 processes were started"

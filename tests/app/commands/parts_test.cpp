@@ -192,6 +192,12 @@ TEST(Parts, AfterAChangeOrDamageAPartIsRunAgain) {
   folder.write("out/a.1-of-2.part", text);
   const Ran again = run_collsim({"run", file, "--part", "1/2", "-o", out});
   expect_contains(again.err, "a.1-of-2.part is damaged: run again");
+  folder.write("out/a.2-of-2.part", folder.read("out/a.1-of-2.part"));
+  expect_contains(run_collsim({"run", file, "--part", "2/2", "-o", out}).err,
+                  "a.2-of-2.part is part 1/2 under another name: run again");
+  expect_contains(
+      run_collsim({"run", file, "--part", "2/2", "-o", out, "--set", "cluster.ranks=3"}).err,
+      "a.2-of-2.part was made with other --set; use another folder");
   run_parts({file}, 2, out);
   EXPECT_EQ(run_collsim({"merge", out}).code, exit_fine);
 }

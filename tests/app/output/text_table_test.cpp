@@ -50,6 +50,10 @@ TEST(TextTable, MeasuresColumnsOnTheScreenNotBytes) {
               "   環状  z\n");
 }
 
+TEST(TextTable, MayHaveNoColumns) {
+  EXPECT_EQ(TextTable().text(), "\n");
+}
+
 TEST(TextTable, WrapsTheWordsOfTheLastColumn) {
   TextTable table;
   table.add_column("name", TextTable::Align::left);
