@@ -142,7 +142,8 @@ Action declare_validate_over_mpi(Options& command) {
 
 Action declare_calibrate_over_mpi(Options& command) {
   return declare_calibrate_network(
-      command, {[] { return job->backend({}); }, [] { return job->host_of_process(); }});
+      command, {[] { return job->backend({}); }, [] { return job->host_of_process(); },
+                [] { return job->misfit_of_launcher(); }});
 }
 
 constexpr Command mpi_commands[] = {

@@ -232,8 +232,7 @@ class NetworkCalibration {
   void read_hosts() {
     const std::vector<int>& hosts = options_.host_of_rank;
     if (hosts.size() < 2)
-      throw NoMeasurement{NoMeasurement::Why::unavailable,
-                          "one process has nobody to talk to: start two or more"};
+      throw NoMeasurement{NoMeasurement::Why::unavailable, "one process has nobody to talk to"};
     network_.hosts = *std::max_element(hosts.begin(), hosts.end()) + 1;
     network_.ranks_per_host = ranks() / network_.hosts;
     for (int rank = 0; rank < ranks(); ++rank)

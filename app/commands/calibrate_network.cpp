@@ -96,7 +96,9 @@ int run_calibrate_network(const NetworkCommandOptions& asked, const MessagingPro
   const auto outcome = calibrate_network(options);
   progress.clear();
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) {
-    terminal.err << fmt::format("collsim-mpi: cannot calibrate: {}\n", none->reason);
+    std::string advice = options.host_of_rank.size() == 1 ? processes.why_alone() : "";
+    if (options.host_of_rank.size() == 1 && advice.empty()) advice = ": start two or more";
+    terminal.err << fmt::format("collsim-mpi: cannot calibrate: {}{}\n", none->reason, advice);
     return exit_not_measurable;
   }
   const auto& network = std::get<CalibratedNetwork>(outcome);

@@ -14,6 +14,7 @@ namespace collsim {
 struct MessagingProcesses {
   std::function<Backend()> backend;
   std::function<std::vector<int>()> host_of_rank;
+  std::function<std::string()> why_alone;  // what to add where there is one; "": nothing
 };
 [[nodiscard]] Action declare_calibrate_network(Options& command,
                                                const MessagingProcesses& processes);

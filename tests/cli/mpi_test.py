@@ -99,7 +99,7 @@ class Calibrate(MpiTest):
 
     def test_one_process_has_nobody_to_talk_to(self):
         _, err = self.run_mpi(1, "calibrate", code=3)
-        self.assertIn("start two or more", err)
+        self.assertIn("one process has nobody to talk to: start two or more", err)
 
 
 class Failures(MpiTest):

@@ -426,6 +426,10 @@ std::vector<Backend> MpiJob::backends(const MpiSettings& settings) {
            run_over_mpi<true, run_nccl>}};
 }
 
+std::string MpiJob::misfit_of_launcher() const {
+  return collsim::misfit_of_launcher();
+}
+
 std::vector<int> MpiJob::host_of_process() const {
   return crew_->host_of_process();
 }

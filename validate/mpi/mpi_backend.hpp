@@ -41,6 +41,9 @@ class MpiJob {
 
   // Process 0: "", or which process was started with another command line.
   [[nodiscard]] const std::string& misfit() const { return misfit_; }
+  // Why the launcher's processes are fewer than it says: ": the launcher started ..."; "": they are
+  // not.
+  [[nodiscard]] std::string misfit_of_launcher() const;
   // Process 0: runs schedules as messages between all processes, and the collective of the MPI
   // library itself beside them.  Belongs to the only MpiJob of the process.
   [[nodiscard]] Backend backend(const MpiSettings& settings);
