@@ -135,17 +135,22 @@ std::span<const MaxMin::VariableId> MaxMin::solve() {
   begin_round();
   note_stopped();
   enlist_started();
-  for (const std::uint32_t index : touched_constraints_) {
-    Constraint& constraint = constraints_[index];
-    constraint.touched = false;
-    if (constraint.found == round_ || changes_nothing(constraint)) continue;
-    discover(index);
-    fill_component();
-  }
+  if (!may_repair() || !repair()) fill_touched_components();
+  for (const std::uint32_t index : touched_constraints_) constraints_[index].touched = false;
   touched_constraints_.clear();
   strike_stopped();
   report_resumed();
   return changed_;
+}
+
+void MaxMin::fill_touched_components() {
+  begin_round();
+  for (const std::uint32_t index : touched_constraints_) {
+    Constraint& constraint = constraints_[index];
+    if (constraint.found == round_ || changes_nothing(constraint)) continue;
+    discover(index);
+    fill_component();
+  }
 }
 
 // Counts before it makes room: users that doubled their room one by one would leave much of it
@@ -171,6 +176,7 @@ bool MaxMin::changes_nothing(Constraint& constraint) {
   std::vector<std::uint32_t>& users = constraint.users;
   if (constraint.started == 0) {
     users.clear();
+    constraint.level = std::numeric_limits<double>::infinity();
     return true;
   }
   const auto is_slower = [&](std::uint32_t id) { return rates_[id] < constraint.slowest_stopped; };
@@ -182,7 +188,9 @@ bool MaxMin::changes_nothing(Constraint& constraint) {
     constraint.sorted = true;
   }
   while (!variables_[users.back()].started) users.pop_back();
-  return is_slower(users.back());
+  if (!is_slower(users.back())) return false;
+  constraint.level = std::numeric_limits<double>::infinity();
+  return true;
 }
 
 // Every constraint of theirs has been looked at and names them no more.
@@ -208,7 +216,7 @@ void MaxMin::report_resumed() {
 }
 
 void MaxMin::begin_round() {
-  constexpr std::uint32_t rounds = std::uint32_t{1} << 31U;
+  constexpr std::uint32_t rounds = std::uint32_t{1} << 30U;
   if (++round_ < rounds) return;
   for (Constraint& constraint : constraints_) constraint.found = 0;
   for (Variable& variable : variables_) variable.stamp = 0;
@@ -219,6 +227,7 @@ void MaxMin::begin_round() {
 void MaxMin::discover(std::uint32_t first) {
   component_.clear();
   open_variables_ = 0;
+  edges_ = 0;
   touch(first);
   for (std::size_t next = 0; next < component_.size(); ++next) {
     std::vector<std::uint32_t>& users = constraints_[component_[next]].users;
@@ -233,6 +242,7 @@ void MaxMin::discover(std::uint32_t first) {
       for (const std::uint32_t constraint : uses(variable)) touch(constraint);
     }
     if (kept < users.size()) users.resize(kept);  // seldom
+    edges_ += kept;
   }
 }
 
@@ -241,6 +251,7 @@ void MaxMin::touch(std::uint32_t index) {
   if (constraint.found == round_) return;
   constraint.found = round_;
   constraint.sorted = false;
+  constraint.level = std::numeric_limits<double>::infinity();
   if (constraint.started == 0) {
     constraint.users.clear();
     return;
@@ -248,6 +259,7 @@ void MaxMin::touch(std::uint32_t index) {
   component_.push_back(index);
   constraint.open = std::int64_t{constraint.started} * constraint.copies;
   constraint.remaining = constraint.capacity;
+  constraint.settled = 0;
   constraint.share = constraint.capacity / static_cast<double>(constraint.open);
 }
 
@@ -255,6 +267,7 @@ void MaxMin::touch(std::uint32_t index) {
 // keeping these in a heap.
 void MaxMin::fill_component() {
   constexpr int few = 8;
+  last_level_ = 0;
   for (int levels = 0; open_variables_ > 0; ++levels) {
     if (levels == few) make_heap_of_shares();
     losing_.clear();
@@ -277,6 +290,7 @@ double MaxMin::close_lowest_of_all() {
     lowest_.push_back(index);
   }
   component_.resize(kept);
+  begin_pass(level);
   for (const std::uint32_t index : lowest_) close_users(index, level);
   lowest_.clear();
   return level;
@@ -284,6 +298,7 @@ double MaxMin::close_lowest_of_all() {
 
 double MaxMin::close_lowest_of_heap() {
   const double level = lowest_share();
+  begin_pass(level);
   while (lowest_share() == level) {
     const std::uint32_t index = shares_.front().second;
     std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
@@ -291,6 +306,12 @@ double MaxMin::close_lowest_of_heap() {
     close_users(index, level);
   }
   return level;
+}
+
+// What a level leaves may round to that level: it closes more in another pass.
+void MaxMin::begin_pass(double level) {
+  late_ = level == last_level_;
+  last_level_ = level;
 }
 
 void MaxMin::make_heap_of_shares() {
@@ -318,6 +339,8 @@ double MaxMin::lowest_share() {
 }
 
 void MaxMin::close_users(std::uint32_t constraint, double level) {
+  constraints_[constraint].level = level;
+  constraints_[constraint].late = late_;
   for (const std::uint32_t variable : constraints_[constraint].users) close(variable, level);
 }
 
@@ -338,16 +361,32 @@ void MaxMin::close(std::uint32_t id, double level) {
 }
 
 void MaxMin::settle(double level) {
-  for (const std::uint32_t index : losing_) {
-    Constraint& constraint = constraints_[index];
-    const std::int64_t closing = std::int64_t{constraint.closing} * constraint.copies;
-    constraint.open -= closing;
-    constraint.remaining -= static_cast<double>(closing) * level;
-    constraint.closing = 0;
-    if (constraint.open > 0)
-      constraint.share =
-          std::max(level, constraint.remaining / static_cast<double>(constraint.open));
+  for (const std::uint32_t index : losing_) settle_one(constraints_[index], level);
+}
+
+void MaxMin::settle_one(Constraint& constraint, double level) {
+  const std::int64_t closing = std::int64_t{constraint.closing} * constraint.copies;
+  if (constraint.settled != level) {
+    constraint.settled = level;
+    constraint.before = constraint.remaining;
+    constraint.closed = 0;
   }
+  constraint.open -= closing;
+  constraint.closed += closing;
+  constraint.remaining = constraint.before - static_cast<double>(constraint.closed) * level;
+  constraint.closing = 0;
+  if (constraint.open > 0)
+    constraint.share = std::max(level, constraint.remaining / static_cast<double>(constraint.open));
+}
+
+// A region that grows too large costs a share of a component; the next ones are likely to grow,
+// too.
+bool MaxMin::may_repair() {
+  constexpr std::size_t large = 256;
+  if (edges_ < large) return false;
+  if (solves_to_skip_ == 0) return true;
+  --solves_to_skip_;
+  return false;
 }
 
 }  // namespace collsim

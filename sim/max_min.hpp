@@ -32,7 +32,8 @@ namespace collsim {
 //     for every constraint c that lost m open users: open_c -= m;  remaining_c -= m * level
 //
 // Cost: O(edges + constraints log constraints + touched log touched); solve() looks only at
-// components touched since the last solve, so a variable alone on its constraints costs O(1).
+// components touched since the last solve, so a variable alone on its constraints costs O(1).  In a
+// large component it looks only at what may move, if that is little (max_min_repair.cpp).
 //
 // Rounding.  A level closes all its variables at once, with one subtraction per constraint, and a
 // share is never below the level that last changed it.  So k equal variables get exactly
@@ -89,7 +90,7 @@ class MaxMin {
   static constexpr std::uint32_t most_uses = (std::uint32_t{1} << 27U) - 1;
   struct Variable {
     std::uint32_t first_use = 0;  // in uses_
-    std::uint32_t stamp = 0;      // when it was last found() or closed()
+    std::uint32_t stamp = 0;      // when it was last found(), closed() or held()
     std::uint32_t use_count : 27 = 0;
     std::uint32_t started : 1 = 0;   // takes part
     std::uint32_t enlisted : 1 = 0;  // among the users of its constraints, or will be
@@ -101,7 +102,11 @@ class MaxMin {
     double capacity = 0;
     double remaining = 0;
     double share = 0;           // remaining / open, but never below the level that last changed it
+    double level = 0;           // at which it was a bottleneck in the last solve; else infinite
     std::int64_t open = 0;      // times copies
+    double settled = 0;         // the last level that closed some
+    double before = 0;          // remaining before it
+    std::int64_t closed = 0;    // at it, times copies
     std::uint32_t closing = 0;  // users closed at the present level
     std::uint32_t copies = 1;
     std::uint32_t found = 0;
@@ -110,6 +115,7 @@ class MaxMin {
     bool touched = false;              // by changes since the last solve
     bool joined = false;               // by variables started since the last solve
     bool sorted = false;               // its users are, by rate
+    bool late = false;                 // a bottleneck by what its own level closed elsewhere
     double slowest_stopped = 0;        // rate of those stopped since the last solve
     std::vector<std::uint32_t> users;  // variables; until the next solve also those that stopped
   };
@@ -125,23 +131,38 @@ class MaxMin {
   void note_stopped();
   void enlist_started();
   [[nodiscard]] bool changes_nothing(Constraint& constraint);
+  void fill_touched_components();
   void strike_stopped();
   void report_resumed();
 
   // Stamps of this round.
-  [[nodiscard]] std::uint32_t found() const { return 2 * round_; }
-  [[nodiscard]] std::uint32_t closed() const { return 2 * round_ + 1; }
+  [[nodiscard]] std::uint32_t found() const { return 3 * round_; }
+  [[nodiscard]] std::uint32_t closed() const { return 3 * round_ + 1; }
+  [[nodiscard]] std::uint32_t held() const { return 3 * round_ + 2; }
   void begin_round();
   void touch(std::uint32_t constraint);
   void discover(std::uint32_t constraint);
   void fill_component();
   double close_lowest_of_all();
   double close_lowest_of_heap();
+  void begin_pass(double level);
   void make_heap_of_shares();
   [[nodiscard]] double lowest_share();
   void close_users(std::uint32_t constraint, double level);
   void close(std::uint32_t variable, double level);
   void settle(double level);
+  static void settle_one(Constraint& constraint, double level);
+
+  // Only near what was touched; false, with the rates as before, where that is too much.
+  [[nodiscard]] bool may_repair();
+  [[nodiscard]] bool repair();
+  void repair_level(double level);
+  void hold_those_at(double level);
+  [[nodiscard]] double lowest_held() const;
+  void let_go_of_doubtful(double level);
+  void close_in_region(std::uint32_t variable, double level);
+  void count_closed(std::uint32_t variable);
+  void join_region(std::uint32_t constraint, double level);
 
   std::vector<Constraint> constraints_;
   std::vector<Variable> variables_;
@@ -164,6 +185,19 @@ class MaxMin {
   std::vector<Candidate> shares_;         // heap; keys may be out of date, that is: too small
   std::vector<std::uint32_t> losing_;     // constraints with closing > 0
   std::size_t open_variables_ = 0;
+  double last_level_ = 0;
+  bool late_ = false;      // that level has closed some before
+  std::size_t edges_ = 0;  // from the constraints filled last to their users
+
+  // Of the region being repaired.
+  std::vector<Candidate> held_;                          // heap of rates and variables
+  std::vector<std::uint32_t> doubtful_;                  // held at this level by nothing outside
+  std::vector<std::pair<std::uint32_t, double>> moved_;  // variables, with the rates they had
+  double passed_ = 0;                                    // level
+  bool circular_ = false;  // one is held by a bottleneck that is one because of it, perhaps
+  std::size_t looked_at_ = 0;
+  std::uint32_t solves_to_skip_ = 0;  // after regions that grew too large
+  std::uint32_t last_skip_ = 0;
 };
 
 }  // namespace collsim

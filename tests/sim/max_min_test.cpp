@@ -294,6 +294,41 @@ TEST(MaxMin, StepByStepEqualsFromScratchBitForBit) {
   }
 }
 
+// In a large component only what moves is looked at, and the rates are those of a fresh system.
+// Equal capacities and their multiples make many levels meet.
+TEST(MaxMin, AFewChangesInALargeSystemEqualFromScratchBitForBit) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::size_t links = 50 + random() % 400;
+    const auto capacity = [&] { return seed % 2 == 0 ? 25e9 : 25e9 * double(1 + random() % 3); };
+    std::vector<double> capacities(links);
+    std::generate(capacities.begin(), capacities.end(), capacity);
+    MaxMin system;
+    for (const double one : capacities) (void)system.add_constraint(one);
+    std::map<V, std::vector<C>> flows;
+    const auto add_flow = [&] {
+      std::vector<C> used(1 + random() % 4, C(0));
+      for (C& c : used) c = C(random() % links);
+      flows[add(system, used)] = used;
+    };
+    for (std::size_t i = 0; i < 2 * links; ++i) add_flow();
+    for (int change = 0; change < 40; ++change) {
+      (void)system.solve();
+      MaxMin fresh;
+      for (const double one : capacities) (void)fresh.add_constraint(one);
+      std::map<V, V> twin;
+      for (const auto& [id, used] : flows) twin[id] = add(fresh, used);
+      (void)fresh.solve();
+      for (const auto& [id, used] : flows)
+        ASSERT_EQ(system.rate(id), fresh.rate(twin[id])) << "seed " << seed << ", " << change;
+      const auto gone = std::next(flows.begin(), std::ptrdiff_t(random() % flows.size()));
+      remove(system, gone->first);
+      flows.erase(gone);
+      if (change % 3 != 0) add_flow();
+    }
+  }
+}
+
 // When the fastest stop nobody's rate changes, and hardly anything is looked at; when others stop,
 // it does.  Step by step until none is left.
 TEST(MaxMin, TheFastestStopWithoutAChange) {
