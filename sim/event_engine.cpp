@@ -118,7 +118,8 @@ class EventNetwork {
   void note_flow_left(const Connection& connection);
   void end_flowing(LaneNumber lane);
   LinkQueues::Service ask(Transit& message, Time now);
-  void skip_fair_links(Transit& message) const;
+  // The next exclusive one.
+  void find_next_link(Transit& message) const;
   void wait_or_end(Turn turn, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t new_transit();
@@ -333,23 +334,22 @@ void EventNetwork<Recorder>::post_part(Connection& connection, std::uint64_t num
   const Path& path = connection.path;
   const std::uint32_t transit = new_transit();
   Transit& message = transits_[transit];
-  message = {connection.number,
-             path.links_begin,
-             path.links_begin + path.links_count,
-             path.crosses(Path::fair),
-             number,
-             sent_++,
-             bytes,
-             Time{}};
+  message = {.connection = connection.number,
+             .link = {},
+             .next = path.links_begin,
+             .end = path.links_begin + path.links_count,
+             .message = number,
+             .order = sent_++,
+             .bytes = bytes,
+             .last_byte = {}};
   if constexpr (Recorder::enabled)
     recorder_.sent(ways_.owner(connection), number, lanes_.connections.links(connection), bytes);
   Time head = ready;
-  skip_fair_links(message);
+  find_next_link(message);
   if (path.crosses(Path::exclusive)) {
     const LinkQueues::Service service = ask(message, ready);
     note_departure(connection, number, service.begun, service.ended);
     head = service.begun + service.latency;
-    skip_fair_links(message);
   }
   wait_or_end(Turn::of(connection.source, transit), head);
 }
@@ -368,13 +368,12 @@ template <class Recorder>
 inline void EventNetwork<Recorder>::go_on(Turn turn) {
   Transit& message = transits_[turn.transit()];
   const LinkQueues::Service service = ask(message, now_);
-  skip_fair_links(message);
   wait_or_end(turn, service.begun + service.latency);
 }
 
 template <class Recorder>
 inline LinkQueues::Service EventNetwork<Recorder>::ask(Transit& message, Time now) {
-  const LinkId link = lanes_.connections.link(message.next++);
+  const LinkId link = message.link;
   const LinkQueues::Service service = links_.ask(link, message.bytes, now);
   message.last_byte = std::max(message.last_byte, service.ended) + service.latency;
   if (ways_.are_chosen())
@@ -382,18 +381,21 @@ inline LinkQueues::Service EventNetwork<Recorder>::ask(Transit& message, Time no
                 service.ended - service.begun);
   if constexpr (Recorder::enabled) {
     const Connection& way = lanes_.connections[message.connection];
-    const std::uint32_t place = message.next - 1 - way.path.links_begin;
+    const std::uint32_t place = message.next - way.path.links_begin;
     recorder_.crossed(ways_.owner(way), message.message, link, ways_.first_place(way) + place, now,
                       service.begun, service.ended, message.bytes);
   }
+  ++message.next;
+  find_next_link(message);
   return service;
 }
 
 template <class Recorder>
-inline void EventNetwork<Recorder>::skip_fair_links(Transit& message) const {
-  if (!message.meets_fair_links) return;
-  while (message.next != message.end && !links_.is_exclusive(lanes_.connections.link(message.next)))
-    ++message.next;
+inline void EventNetwork<Recorder>::find_next_link(Transit& message) const {
+  for (; message.next != message.end; ++message.next) {
+    message.link = lanes_.connections.link(message.next);
+    if (links_.is_exclusive(message.link)) return;
+  }
 }
 
 // A message that has asked for its last exclusive link is over: it is known when it arrives, or the
@@ -407,7 +409,7 @@ inline void EventNetwork<Recorder>::wait_or_end(Turn turn, Time head) {
   }
   free_transits_.push_back(turn.transit());
   Connection& connection = lanes_.connections[message.connection];
-  if (message.meets_fair_links) {
+  if (connection.path.crosses(Path::fair)) {
     if (!connection.path.crosses(Path::exclusive)) ++flowing_[connection.source].messages;
     flows_.add(connection, message.message, message.bytes, head, message.last_byte);
   } else {

@@ -26,12 +26,13 @@ class LinkTurn {
   std::uint64_t word_;
 };
 
-// A message between its sending and its last exclusive link.
+// A message between its sending and its last exclusive link.  Of many thousands under way each is
+// long out of the cache when its turn comes, and the list of its links, too.
 struct Transit {
   std::uint32_t connection;
-  std::uint32_t next;  // of its links, by their places among those of all routes
-  std::uint32_t end;   // behind the last
-  bool meets_fair_links;
+  LinkId link;            // the next exclusive one, where there is one
+  std::uint32_t next;     // its place among the links of all routes
+  std::uint32_t end;      // behind the last
   std::uint64_t message;  // of its connection, or of that whose way it takes
   std::uint64_t order;    // among all messages, by sending
   Bytes bytes;
