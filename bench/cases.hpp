@@ -39,6 +39,7 @@ struct Case {
 [[nodiscard]] std::vector<Case> ring_cases();
 [[nodiscard]] std::vector<Case> chain_cases();
 [[nodiscard]] std::vector<Case> all_to_all_cases();
+[[nodiscard]] std::vector<Case> contention_cases();
 [[nodiscard]] std::vector<Case> binomial_cases();
 [[nodiscard]] std::vector<Case> event_queue_cases();
 [[nodiscard]] std::vector<Case> program_cases();

@@ -40,8 +40,9 @@ constexpr std::string_view once_argument = "--once=";
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const auto& group : {ring_cases(), chain_cases(), all_to_all_cases(), binomial_cases(),
-                            event_queue_cases(), program_cases(), scenario_cases()})
+  for (const auto& group :
+       {ring_cases(), chain_cases(), all_to_all_cases(), contention_cases(), binomial_cases(),
+        event_queue_cases(), program_cases(), scenario_cases()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

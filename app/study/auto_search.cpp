@@ -17,6 +17,7 @@
 #include "app/study/auto_candidates.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/cost/bounds.hpp"
+#include "sim/causal_chain.hpp"
 
 namespace collsim {
 namespace {
@@ -168,10 +169,34 @@ class AutoSearch {
     trial.by_formula = false;
   }
 
+  // As of a ring of very many ranks: its messages one after the other, each alone.  Of S pieces the
+  // first ones make such a chain, which is that of an S-th of the data in one piece.
+  [[nodiscard]] bool has_long_chain(AutoFamily& family, int chunks) const {
+    constexpr ChainBudget budget{.messages = 6'000, .instructions = 1'000'000};
+    Case one_case = family.with_chunks(chunks > 0 ? 1 : chunks);
+    one_case.collective.count /= std::max(chunks, 1);
+    one_case = with_schedule(std::move(one_case));
+    const Time enough = best_->row.time - one_case.costs.launch;
+    CausalChains chains(one_case.cluster->topology, *one_case.schedule);
+    return chains.longest(enough, budget) >= enough;
+  }
+
+  // Where simulating takes much longer than looking for a chain.
+  [[nodiscard]] bool takes_too_many_messages(const Trial& trial) {
+    constexpr double much = 3e5;
+    if (long_chains_.contains(trial.family)) return true;
+    if (work_of(trial, Engine::event) < much || !has_long_chain(*trial.family, trial.chunks))
+      return false;
+    const int most = trial.chunks > 0 ? trial.family->most_chunks() : trial.chunks;
+    if (has_long_chain(*trial.family, most)) long_chains_.insert(trial.family);
+    return true;
+  }
+
   void consider(Trial trial) {
     ++search_.candidates;
     if (best_) raise_bound(trial);
-    if (best_ && (trial.bound >= best_->row.time || cannot_catch_up(trial))) {
+    if (best_ && (trial.bound >= best_->row.time || cannot_catch_up(trial) ||
+                  takes_too_many_messages(trial))) {
       ++(trial.by_formula ? search_.formulas : search_.ruled_out);
       return;
     }
@@ -315,6 +340,7 @@ class AutoSearch {
   std::optional<Chosen> best_;
   Trial best_trial_;
   std::map<const AutoFamily*, std::map<int, Time>> times_;  // simulated, by chunks
+  std::set<const AutoFamily*> long_chains_;  // too long for the best, however they are cut
   std::vector<Trial> too_large_;
 };
 

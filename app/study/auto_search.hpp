@@ -23,8 +23,8 @@ using SimulateCase = std::function<CaseResult(const Case&, Engine)>;
 //
 // 1. A candidate takes no less than the lower bound of its collective, than its own traffic keeps
 //    one link busy (LinkLoad; of all links where only reading its programs takes much less than
-//    simulating), than its closed form where that is exact, and than a c-th of what it took with c
-//    times fewer chunks.
+//    simulating), than its closed form where that is exact, than a c-th of what it took with c
+//    times fewer chunks, and than a chain of its messages that wait for each other.
 // 2. The candidate with the least closed form, exact or not, is simulated first, the others in
 //    order of effort.  Whose bound does not beat the best so far is ruled out.
 // 3. At last finer numbers of chunks around the winner's, and the best by its closed form.
