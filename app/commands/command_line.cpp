@@ -8,12 +8,15 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <optional>
 #include <ostream>
 
 #include "app/commands/command.hpp"
 #include "app/commands/options.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/study/memory_limit.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -116,6 +119,7 @@ constexpr Command all_commands[] = {
 
 struct GlobalOptions {
   std::string colour = "auto";
+  std::optional<std::string> memory;
   bool quiet = false, short_help = false, full_help = false, version = false;
 };
 
@@ -139,7 +143,19 @@ Options declare_program(const Executable& described, GlobalOptions& global) {
   program.choice("--color,--colour", global.colour, {"auto", "always", "never"},
                  "colour in tables and messages");
   program.flag("-q,--quiet", global.quiet, "no warnings, no progress, no decoration");
+  program.value("--memory", global.memory, "SIZE",
+                "what one simulation may take, by its estimate (default: 8GB, or three quarters of "
+                "this machine's, if that is less)");
   return program;
+}
+
+// What is wrong with it.
+std::optional<std::string> limit_memory(const std::string& text) {
+  const Parsed<Bytes> size = parse_size(text);
+  if (!size.value) return size.error.message + "; " + size.error.hint;
+  if (*size.value == 0) return "more than nothing is needed";
+  set_memory_limit(static_cast<double>(*size.value));
+  return std::nullopt;
 }
 
 bool is_set(const char* variable) {
@@ -241,6 +257,8 @@ int run_program_line(const Executable& described, const std::vector<std::string>
     terminal.out << version_text(described) << '\n';
     return exit_fine;
   }
+  if (const auto mistake = global.memory ? limit_memory(*global.memory) : std::nullopt)
+    return usage_error(terminal, program.chosen().full_name(), "--memory: " + *mistake);
   Terminal chosen{terminal.out,
                   terminal.err,
                   terminal.out_is_terminal,

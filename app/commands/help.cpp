@@ -150,7 +150,7 @@ std::string command_help(const Options& command) {
   if (!options.empty()) text += "\noptions:\n" + options;
   const Options* program = &command;
   while (program->parent() != nullptr) program = program->parent();
-  text += fmt::format("\n--color, --quiet: see {} --help\n", program->name());
+  text += fmt::format("\n--color, --memory, --quiet: see {} --help\n", program->name());
   const std::string examples = indented(command.examples());
   if (!examples.empty()) text += "\nexamples:\n" + examples;
   return text;

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <future>
 #include <string_view>
 #include <system_error>
@@ -18,7 +20,9 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 std::atomic<int> interrupting{0};
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+std::atomic<std::int64_t> interrupted_at_ns{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
               "signal handlers use it");
 
 // Handlers must not touch what may be half changed: the flag says when the name is whole.
@@ -28,12 +32,30 @@ std::atomic<bool> has_unfinished_file{false};
 constexpr std::string_view how_to_stop_at_once =
     "\nstopping, and keeping what is done; press Ctrl-C again to keep nothing\n";
 
+std::int64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// timeout(1) sends its signal to the program and then to the whole group, which has the program in
+// it: one wish in two signals.
+bool is_an_echo(int signal) {
+  constexpr std::int64_t soon_ns = 300'000'000;
+  return signal == SIGTERM && interrupting == SIGTERM && clock_ns() - interrupted_at_ns < soon_ns;
+}
+
 extern "C" void on_interrupt(int signal) {
   const int error = errno;
   if (interrupted.exchange(true)) {
+    if (is_an_echo(signal)) {
+      errno = error;
+      return;
+    }
     remove_unfinished_file();
     ::_exit(128 + signal);
   }
+  interrupted_at_ns = clock_ns();
   interrupting = signal;
   if (::isatty(STDERR_FILENO) != 0)
     static_cast<void>(

@@ -14,6 +14,7 @@
 #include "app/commands/run_part.hpp"
 #include "app/expression/expectation.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/study/memory_limit.hpp"
 
 namespace collsim {
 namespace {
@@ -267,6 +268,12 @@ class Run {
   std::optional<InterruptWatch> watch_;  // until what was simulated is written
 };
 
+// All rows of a sweep are kept, for its summary.
+std::size_t rows_that_fit() {
+  constexpr double bytes_of_row = 2'500;
+  return static_cast<std::size_t>(memory_limit() / bytes_of_row);
+}
+
 }  // namespace
 
 int run_files(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal) {
@@ -286,7 +293,7 @@ LoadOptions load_options_of(const RunCommandOptions& options) {
   load.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
     static_cast<void>(Expectations::read(scenario, diagnostics));
   };
-  if (options.more_points) load.max_points = max_sweep_points;
+  if (options.more_points) load.max_points = std::min(max_sweep_points, rows_that_fit());
   return load;
 }
 

@@ -14,6 +14,7 @@
 
 #include "app/scenario/presets.hpp"
 #include "app/scenario/vocabulary.hpp"
+#include "app/study/memory_limit.hpp"
 #include "app/study/nccl.hpp"
 #include "app/study/run_step.hpp"
 #include "sim/idle_links.hpp"
@@ -435,7 +436,7 @@ bool exceeds_lane_limit(const Effort& effort) {
 }
 
 bool exceeds_total_limit(const Effort& effort) {
-  return effort.instructions > max_instructions || effort.bytes > max_simulation_bytes;
+  return effort.instructions > max_instructions || effort.bytes > memory_limit();
 }
 
 void throw_too_large(const Case& one_case, const Effort& effort, const Schedule& schedule) {
@@ -457,8 +458,8 @@ void throw_too_large(const Case& one_case, const Effort& effort, const Schedule&
     size = fmt::format("about {} instructions (limit: {})", number(effort.instructions),
                        number(max_instructions));
   else
-    size = fmt::format("about {} GB of memory (limit: {} GB)", std::ceil(effort.bytes / 1e9),
-                       max_simulation_bytes / 1e9);
+    size = fmt::format("about {:.2g} GB of memory (limit: {:.2g} GB; --memory sets it)",
+                       std::ceil(effort.bytes / 1e8) / 10, memory_limit() / 1e9);
   throw_error(ErrorCode::too_large,
               fmt::format("too large to simulate: {} by {} with {} takes {}; use fewer {}{}",
                           to_string(schedule.collective().operation), schedule.algorithm(), knobs,

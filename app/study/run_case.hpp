@@ -56,10 +56,9 @@ void set_symbols(CaseResult& row, const Case& one_case);
 // formulas do not know.
 [[nodiscard]] std::optional<ClosedForm> formula_of(const Case& one_case);
 
-// What a case may cost at most, beside max_instructions_per_lane; more is Error{too_large}.  The
-// instructions take some minutes.
+// What a case may cost at most, beside max_instructions_per_lane and memory_limit(); more is
+// Error{too_large}.  The instructions take some minutes.
 inline constexpr double max_instructions = 1e10;  // of all ranks that are simulated
-inline constexpr double max_simulation_bytes = 8e9;
 inline constexpr double much_memory_bytes = 250e6;
 
 [[nodiscard]] inline Effort effort_of(const Case& one_case, const Schedule& schedule) {

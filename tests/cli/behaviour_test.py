@@ -436,6 +436,17 @@ class Interrupts(Test):
         self.assertEqual(process.returncode, 143)
         self.assertRegex(err, r"^case.json is incomplete: \d+ of 50000 points\n$")
 
+    def test_two_terms_at_once_are_one(self):
+        """timeout(1) sends its signal to the program and then to the group it is in."""
+        process = self.start("-q", "run", self.file(LONG))
+        self.wait_for_work(process)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30 * common.SLOWER)
+        self.assertEqual(process.returncode, 143)
+        self.assertRegex(err, r"^case.json is incomplete: \d+ of 50000 points\n$")
+
     def test_a_long_proof_ends_at_once(self):
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             file = self.file({**LONG_CASE, "cluster": {**LONG_CASE["cluster"], "ranks": 16000}})
@@ -473,6 +484,21 @@ class Memory(Test):
             return usage.ru_maxrss * 1024
 
         self.assertLess((most_memory(22_000) - most_memory(2_000)) / 20_000, 2_700)  # bytes
+
+    def test_the_user_sets_the_limit(self):
+        file = self.file(scenario())
+        self.run_collsim("run", file, "--memory", "100MB")
+        error = self.run_collsim("--memory", "1kB", "run", file, code=2).stderr
+        self.assertIn("(limit: 1e-06 GB; --memory sets it)", error)
+        error = self.run_collsim("run", file, "--memory", "64M", code=2).stderr
+        self.assertIn('--memory: "64M" could mean two sizes', error)
+
+    def test_rows_must_fit_into_it(self):
+        sizes = {"from": "1MiB", "to": "900000MiB", "step": "1MiB"}
+        file = self.file(scenario(sweep={"collective.size": sizes}))
+        error = self.run_collsim("run", file, "--yes", "--memory", "1GB", code=2).stderr
+        self.assertIn("at most 400,000 are run", error)
+        self.assertIn("--memory", error)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "app/study/memory_limit.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/sanitized.hpp"
 
@@ -267,11 +268,15 @@ TEST(RunCase, CountsTheWaysThatMessagesAreSprayedOver) {
 }
 
 TEST(RunCase, RefusesMoreMemoryThanTheLimit) {
+  const double before = memory_limit();
+  set_memory_limit(8e9);
   const LinkParameters link = link_of(gigabytes_per_second(10));
   Case point = case_on(make_mesh({64, 64}, link), Operation::all_to_all, gibibytes(1), "direct");
   point.choice.chunks = 64;
-  expect_error(ErrorCode::too_large, {"GB of memory (limit: 8 GB); use fewer chunks, ranks"},
+  expect_error(ErrorCode::too_large,
+               {"GB of memory (limit: 8 GB; --memory sets it); use fewer chunks, ranks"},
                [&] { (void)run_case(point); });
+  set_memory_limit(before);
 }
 
 // 64 million messages otherwise.
