@@ -33,10 +33,9 @@ class SignalHandlers {
 };
 
 // For work that looks at the flag from time to time and keeps what is done: while it lives, the
-// first Ctrl-C or SIGTERM (of timeout, Slurm, Kubernetes) only sets the flag; the second, of SIGTERM
-// one that does not follow at once, ends the
-// program at once.  Everything else ends at the first, as programs do.  Who started the program
-// with one of them ignored gets it ignored.
+// first Ctrl-C or SIGTERM (of timeout, Slurm, Kubernetes) only sets the flag; the second ends the
+// program at once, unless it is a SIGTERM right behind another.  Everything else ends at the first,
+// as programs do.  Who started the program with one of them ignored gets it ignored.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -397,8 +397,14 @@ void add_path(const Case& one_case, const Schedule& schedule, const Simulation& 
       last_message = segment.step;
     }
   }
-  for (std::size_t i = 1; i < path.segments.size(); ++i)
-    if (is_tie(timeline, path.segments[i - 1], path.segments[i])) ++result.ties;
+  for (std::size_t i = 1; i < path.segments.size(); ++i) {
+    const CriticalPath::Segment& held = path.segments[i - 1];
+    const CriticalPath::Segment& waiting = path.segments[i];
+    if (!is_tie(timeline, held, waiting) || result.ties++ > 0) continue;
+    const Crossing& crossing = timeline.crossings[waiting.crossing];
+    result.first_tie = {one_case.cluster->topology.name(crossing.link), crossing.asked,
+                        timeline.steps[held.step].rank, timeline.steps[waiting.step].rank};
+  }
   result.launch = std::min(one_case.costs.launch, result.path.start);
   result.waiting_for_others = waiting_for_others(timeline, path);
   result.lines = path_lines(one_case, schedule, timeline, path);

@@ -146,10 +146,29 @@ CaseResult row_as_run(const Explanation& explanation) {
   return row;
 }
 
+namespace {
+
+std::optional<ChangedOrder> order_changed_by_overrides(const Explanation& explanation,
+                                                       const Simulation& simulation,
+                                                       Variations* variations) {
+  const auto& all = explanation.knobs.all;
+  const auto knob = std::ranges::find(all, "links_override", &Knob::name);
+  if (variations == nullptr || knob == all.end() || !knob->time ||
+      *knob->time >= explanation.row.time || !simulation.timeline)
+    return std::nullopt;
+  const Case without = with_calibrated_costs(with_schedule(variations->with(knob->set)));
+  const Simulation other = recorded_run(without, *without.schedule, explanation.row);
+  if (!other.timeline) return std::nullopt;
+  return changed_order(explanation.one_case.cluster->topology, *simulation.timeline,
+                       *other.timeline);
+}
+
+}  // namespace
+
 Explanation explain(const Case& one_case, Variations* variations) {
   CutsCache cuts;
   const auto [settled, row] = choose(one_case, {.cuts = &cuts, .idle_links = true});
-  Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);
   result.launched = result.row.time;
@@ -184,6 +203,7 @@ Explanation explain(const Case& one_case, Variations* variations) {
   const bool is_nccl = result.row.protocol.has_value();
   result.knobs = explain_knobs({chosen, result.row, is_nccl ? nullptr : variations, kept},
                                simulation, result.breakdown, result.algorithms, budget);
+  result.changed_order = order_changed_by_overrides(result, simulation, variations);
   return result;
 }
 

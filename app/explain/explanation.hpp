@@ -115,6 +115,12 @@ struct Breakdown {
   // Of them, behind those of other ranks that had asked for the link at the same moment: the lower
   // rank went first.
   std::uint64_t ties = 0;
+  struct Tie {
+    std::string link;
+    Time asked;
+    Rank first, second;  // who went first
+  };
+  std::optional<Tie> first_tie;
   std::uint64_t reductions = 0;
   std::vector<PathLine> lines;  // at most max_path_lines
   std::optional<BusiestLink> busiest;
@@ -157,6 +163,17 @@ struct Knobs {
   std::optional<BestChunks> chunks;
 };
 
+// What links_override does to a run that takes longer with it.
+struct ChangedOrder {
+  struct Pair {
+    std::string link;
+    Time at;
+    Rank ahead, behind;  // the senders of messages that cross it the other way round without
+  };
+  std::optional<Pair> first;
+  std::uint64_t other_ways = 0;  // messages that cross other links
+};
+
 // --- the bound ----------------------------------------------------------------------------------
 
 struct BoundExplanation {
@@ -194,6 +211,7 @@ struct Explanation {
   FormulaExplanation formula;
   Breakdown breakdown;
   Knobs knobs;
+  std::optional<ChangedOrder> changed_order;
   BoundExplanation bound;
 };
 
@@ -222,10 +240,10 @@ struct Explanation {
 //                    terms and calls: [{text, with_values, seconds}],
 //                    parts: [{name, seconds}], parts_add_up}; seconds null: there is none
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
-//                    ties, start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s,
-//                    copy_s, instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s,
-//                    gaps_s, drain_s, equally_busy}}; the kinds add up to kernel_s, as do fill,
-//                    gaps and drain
+//                    ties, first_tie: {link, asked_s, first, second: ranks}, start_s, startup_s,
+//                    wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s, instructions_s,
+//                    busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s, drain_s,
+//                    equally_busy}}; the kinds add up to kernel_s, as do fill, gaps and drain
 //   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
 //                   nothing; null: none that matter
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
@@ -234,6 +252,9 @@ struct Explanation {
 //                    saves_20_percent_s, why_not, set: {path: value} for --set; null: no single
 //                    values}], the one that saves most first
 //   power_of_two    {ranks, time_s, set}: so many of the ranks alone would take much less; null: no
+//   changed_order   {first: {link, at_s, ahead, behind: ranks whose messages cross it the other way
+//                    round without links_override}, other_ways: so many messages cross other
+//                    links}; null: links_override costs no time
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best

@@ -74,6 +74,10 @@ struct KnobContext {
 [[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                              const Breakdown& breakdown, CutsCache& cache);
 
+[[nodiscard]] std::optional<ChangedOrder> changed_order(const Topology& topology,
+                                                        const Timeline& with,
+                                                        const Timeline& without);
+
 // The same machine with other links.
 [[nodiscard]] Case with_links(const Case& one_case,
                               const std::function<void(LinkParameters&)>& change,

@@ -82,12 +82,30 @@ JsonValue of_idle(const IdleLinks& links) {
   return JsonValue::object({{"busy", links.busy}, {"alike", links.alike}, {"idle", links.idle}});
 }
 
+JsonValue of_tie(const Breakdown::Tie& tie) {
+  return JsonValue::object({{"link", tie.link},
+                            {"asked_s", seconds(tie.asked)},
+                            {"first", tie.first.index()},
+                            {"second", tie.second.index()}});
+}
+
+JsonValue of_changed_order(const ChangedOrder& order) {
+  JsonValue first;
+  if (order.first)
+    first = JsonValue::object({{"link", order.first->link},
+                               {"at_s", seconds(order.first->at)},
+                               {"ahead", order.first->ahead.index()},
+                               {"behind", order.first->behind.index()}});
+  return JsonValue::object({{"first", std::move(first)}, {"other_ways", order.other_ways}});
+}
+
 JsonValue of_breakdown(const Breakdown& b) {
   const auto known = [&](Time time) { return b.every_step_recorded ? seconds(time) : JsonValue(); };
   return JsonValue::object({{"every_step_recorded", b.every_step_recorded},
                             {"instructions", b.instructions},
                             {"messages", b.messages},
                             {"ties", b.ties},
+                            {"first_tie", b.first_tie ? of_tie(*b.first_tie) : JsonValue()},
                             {"start_s", known(b.path.start)},
                             {"startup_s", known(b.path.startup)},
                             {"wire_s", known(b.path.wire)},
@@ -265,6 +283,7 @@ JsonValue to_value(const Explanation& e) {
        {"knobs", of_knobs(e)},
        {"power_of_two",
         e.knobs.power_of_two ? of_power_of_two(*e.knobs.power_of_two) : JsonValue()},
+       {"changed_order", e.changed_order ? of_changed_order(*e.changed_order) : JsonValue()},
        {"best_chunks", e.knobs.chunks ? of_best_chunks(*e.knobs.chunks) : JsonValue()},
        {"bound", of_bound(e)}});
 }

@@ -87,7 +87,7 @@ class KnobTurner {
     const std::vector<LinkClass> classes = used_classes(topology, simulation);
     // Links that a message crosses one after the other help only together.
     if (classes.size() > 1 && row_.wire_bytes > 0)
-      by_degrees(new_knob("bandwidth of all links", "each", "each doubled"), true, {},
+      by_degrees(new_knob("bandwidth of all links", "as given", "doubled"), true, {},
                  [this](double factor) {
                    return with_links(one_case_, [=](LinkParameters& link) {
                      link.bandwidth = scaled(link.bandwidth, factor);
@@ -120,8 +120,7 @@ class KnobTurner {
           one_case_, [=](LinkParameters& link) { link.*value = scaled(link.*value, factor); }, now);
     };
     if (!now.segments.empty())
-      return by_degrees(new_knob(name, "each", rate ? "each doubled" : "each halved"), rate, {},
-                        make);
+      return by_degrees(new_knob(name, "as given", rate ? "doubled" : "halved"), rate, {}, make);
     if constexpr (!rate)
       if (now.*value == Time{}) return;
     by_degrees(name, now.*value, key, make);

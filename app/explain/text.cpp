@@ -227,6 +227,15 @@ void write_busiest_link(Page& page, const Explanation& e) {
   if (e.row.idle_links) page.paragraph(to_text(*e.row.idle_links) + ".");
 }
 
+// " (first ranks 3 and 7, for switch0->gpu5 at 12.3 us)"
+std::string first_tie_in_words(const Breakdown& b) {
+  if (!b.first_tie) return "";
+  const Breakdown::Tie& tie = *b.first_tie;
+  return fmt::format(" ({}ranks {} and {}, for {} at {})", b.ties == 1 ? "" : "first ",
+                     tie.first.index(), tie.second.index(), tie.link,
+                     tie.asked == Time{} ? "0" : to_text(tie.asked));
+}
+
 void write_breakdown(Page& page, const Explanation& e) {
   const Breakdown& b = e.breakdown;
   page.heading("Where the time goes");
@@ -252,10 +261,10 @@ void write_breakdown(Page& page, const Explanation& e) {
   if (b.ties > 0)
     page.paragraph(fmt::format(
         "{} on the path waited behind {} of another rank that asked for the link at the same "
-        "moment. Then the lower rank goes first: numbered in another way, the ranks may take "
+        "moment{}. Then the lower rank goes first: numbered in another way, the ranks may take "
         "another time.",
         b.ties == 1 ? "A message" : fmt::format("{} messages", b.ties),
-        b.ties == 1 ? "one" : "messages"));
+        b.ties == 1 ? "one" : "messages", first_tie_in_words(b)));
   write_busiest_link(page, e);
 }
 
@@ -276,7 +285,7 @@ std::string saving(const std::optional<Time>& time, Time now) {
   return *time < now ? percent(now - *time, now) : "-" + percent_more(*time - now, now);
 }
 
-// "bandwidth of the 4 links like a->b" -> "bandwidth, 4x a->b"
+// "bandwidth of the 4 links like a->b" -> "bandwidth, 4 like a->b"
 std::string short_name(const Knob& knob) {
   std::string name = knob.name;
   const auto shorten = [&](std::string_view what, std::string_view by) {
@@ -285,7 +294,7 @@ std::string short_name(const Knob& knob) {
   };
   shorten(" of the ", ", ");
   shorten(" of ", ", ");
-  shorten(" links like ", "x ");
+  shorten(" links like ", " like ");
   constexpr std::size_t most = 38;
   return columns(name) <= most ? name : name.substr(0, most - 3) + "...";
 }
@@ -403,6 +412,21 @@ SortedKnobs sorted_knobs(const Explanation& e) {
   return sorted;
 }
 
+std::string changed_order_in_words(const ChangedOrder& order) {
+  std::string text;
+  if (order.first)
+    text = fmt::format(
+        "With links_override messages meet in another order: from {} on, where rank {}'s message "
+        "crosses {} before rank {}'s. Without it rank {}'s goes first.",
+        to_text(order.first->at), order.first->ahead.index(), order.first->link,
+        order.first->behind.index(), order.first->behind.index());
+  if (order.other_ways > 0)
+    text += fmt::format("{}{} take{} another way because of it.", text.empty() ? "" : " ",
+                        count_in_words(static_cast<std::int64_t>(order.other_ways), "message"),
+                        order.other_ways == 1 ? "s" : "");
+  return text;
+}
+
 void write_knobs(Page& page, const Explanation& e) {
   page.heading("The next knob");
   if (e.row.time == Time{}) return page.paragraph("Nothing can be made faster.");
@@ -427,6 +451,7 @@ void write_knobs(Page& page, const Explanation& e) {
   list("Algorithms that are not faster", sorted.slower);
   list("Does not work here", sorted.refused);
   list("Not tried, because it would take too long", sorted.not_tried);
+  if (e.changed_order) page.paragraph(changed_order_in_words(*e.changed_order));
   write_best_chunks(page, e);
   if (const auto& power = e.knobs.power_of_two)
     page.paragraph(fmt::format(

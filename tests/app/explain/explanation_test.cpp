@@ -292,6 +292,8 @@ TEST(Explanation, CountsMessagesThatLostATie) {
       ties({Rank(7), Rank(8), Rank(3), Rank(4), Rank(6), Rank(2), Rank(5), Rank(0), Rank(1)});
   EXPECT_GT(mixed.row.time, in_order.row.time);
   EXPECT_GT(mixed.breakdown.ties, 0U);
+  ASSERT_TRUE(mixed.breakdown.first_tie);
+  expect_contains(to_text(mixed), "(ranks 5 and 7, for switch0->gpu3 at 3.075 us)");
   // Alone on its links, nobody ties.
   EXPECT_EQ(explain(case_on(make_ring(4, cable), Operation::all_gather, mebibytes(1), "ring"))
                 .breakdown.ties,

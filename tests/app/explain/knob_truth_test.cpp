@@ -231,6 +231,10 @@ TEST(KnobTruth, SaysWhatAFasterLinkCosts) {
                                   [](const Knob& knob) { return knob.name == "links_override"; });
   ASSERT_NE(found, knobs.end());
   EXPECT_LT(found->time->seconds(), 0.7 * promise.explanation().row.time_s());
+  const auto& order = promise.explanation().changed_order;
+  ASSERT_TRUE(order && order->first);
+  EXPECT_NE(order->first->ahead, order->first->behind);
+  expect_contains(to_text(promise.explanation()), "With links_override messages meet in another");
 }
 
 TEST(KnobTruth, SaysWhatRanksBeyondAPowerOfTwoCost) {
