@@ -160,6 +160,8 @@ void LaneMachine<N, Recorder>::go_on(LaneNumber number, LaneState& lane) {
   }
   lane.instruction = instruction;
   lanes_.instructions += executed;
+  if (lanes_.executed != nullptr) [[unlikely]]
+    lanes_.executed->store(lanes_.instructions, std::memory_order_relaxed);
   if (instruction != nullptr) return;
   lane.program = LaneProgram();  // no longer needed: a million ranks need not exist at once
   lane.progress = LaneState::Progress::finished;

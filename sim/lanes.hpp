@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -100,6 +101,7 @@ struct Lanes {
   RestingMessages resting;
 
   std::uint64_t instructions = 0;
+  std::atomic<std::uint64_t>* executed = nullptr;  // SimulationOptions::executed
   std::uint64_t messages_of_closed = 0;
   std::int64_t elements_sent = 0;
   std::size_t finished = 0;

@@ -13,6 +13,7 @@ RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationO
       router_(topology, lanes.programs),
       participants_(topology, lanes.programs),
       quotient_(quotient) {
+  lanes.executed = options.executed;
   for (std::size_t number = 0; number < lanes.all.size(); ++number) {
     const std::size_t member = number / lanes.per_rank;
     lanes.place(lanes.all[number],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -92,6 +93,8 @@ struct SimulationOptions {
   // Of the topology and the schedule's group, for the bounds; without them, those that need no
   // search are found anew.
   const NetworkCuts* cuts = nullptr;
+  // For those who wait: how many instructions have been executed, now and then.
+  std::atomic<std::uint64_t>* executed = nullptr;
 };
 
 // How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "app/json/screen_text.hpp"
+#include "app/study/run_case.hpp"
 
 namespace collsim {
 namespace {
@@ -22,6 +24,13 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+// ", about 40%", as long as that can be true.
+std::string share_done(const SimulationGauge* gauge) {
+  if (gauge == nullptr || gauge->expected == 0) return "";
+  const double share = static_cast<double>(gauge->executed) / static_cast<double>(gauge->expected);
+  return share >= 0.01 && share < 1 ? fmt::format(", about {:.0f}%", std::floor(100 * share)) : "";
+}
+
 }  // namespace
 
 Progress::Progress(Terminal& terminal)
@@ -29,6 +38,11 @@ Progress::Progress(Terminal& terminal)
       wanted_(terminal.err_is_terminal && !terminal.quiet),
       next_(start_ + before_it_shows) {
   if (wanted_) clock_ = std::jthread([this](const std::stop_token& stop) { tell_the_time(stop); });
+}
+
+void Progress::watch(std::shared_ptr<const SimulationGauge> gauge) {
+  const std::lock_guard lock(mutex_);
+  gauge_ = std::move(gauge);
 }
 
 void Progress::update(std::size_t done, std::size_t total) {
@@ -52,7 +66,8 @@ void Progress::tell_the_time(const std::stop_token& stop) {
     const Clock::time_point now = Clock::now();
     if (now < next_ + before_it_shows) continue;
     const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
-    show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far");
+    show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far" +
+         share_done(gauge_.get()));
   }
 }
 

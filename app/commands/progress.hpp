@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,8 +14,10 @@
 
 namespace collsim {
 
+struct SimulationGauge;  // study/run_case.hpp
+
 // One line on standard error that says how far a sweep is: "1,200 of 10,000 points, 4,800/s, 2 s
-// left"; while a point takes long: "0 of 3 points, 12 s so far".  Only on a terminal, only for what
+// left"; while a point takes long: "0 of 3 points, 12 s so far", of the only one also "about 40%".
 // takes longer than half a second, gone at the end.
 class Progress {
  public:
@@ -23,6 +26,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
 
+  // What says how far the only point is.
+  void watch(std::shared_ptr<const SimulationGauge> gauge);
   void update(std::size_t done, std::size_t total);
   // For good: what comes next is not told.
   void clear();
@@ -38,6 +43,7 @@ class Progress {
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
   std::size_t done_ = 0, total_ = 0;
+  std::shared_ptr<const SimulationGauge> gauge_;
   std::mutex mutex_;  // of all above
   std::condition_variable_any stopped_;
   std::jthread clock_;

@@ -184,6 +184,8 @@ class Run {
     if (!watch_) watch_.emplace();
     Progress progress(terminal_);
     StudyOptions study;
+    study.gauge = std::make_shared<SimulationGauge>();
+    progress.watch(study.gauge);
     study.jobs = options_.jobs;
     study.stop = &terminal_.interrupted;
     study.kept_alive = kept;

@@ -55,6 +55,11 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
     return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(one_case, effort, schedule);
+  if (options.gauge != nullptr) {
+    options.gauge->expected = static_cast<std::uint64_t>(
+        std::min(effort.instructions, 1e18) / expected_ranks_for_each(one_case, schedule));
+    how.executed = &options.gauge->executed;
+  }
   std::unique_lock<std::mutex> turn;
   if (options.turns != nullptr && effort.bytes > much_memory_bytes)
     turn = std::unique_lock(*options.turns);
@@ -396,7 +401,9 @@ Case with_calibrated_costs(Case asked) {
 }
 
 Chosen choose(const Case& asked, const CaseOptions& options) {
-  Chosen chosen = is_policy(asked.choice.name) ? fastest(asked, options)
+  CaseOptions of_many = options;
+  of_many.gauge = nullptr;
+  Chosen chosen = is_policy(asked.choice.name) ? fastest(asked, of_many)
                                                : Chosen{asked, row_of(asked, options)};
   if (options.idle_links)
     chosen.row.idle_links =

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "app/results/case_result.hpp"
@@ -27,13 +30,20 @@ namespace collsim {
 // algorithm is "auto".  Where all lanes together are too much to simulate, all count as working.
 [[nodiscard]] Case with_calibrated_costs(Case asked);
 
+// How far a simulation is, for those who wait; in instructions, of which the number is estimated.
+struct SimulationGauge {
+  std::atomic<std::uint64_t> executed{0};
+  std::atomic<std::uint64_t> expected{0};
+};
+
 struct CaseOptions {
   bool bottleneck_bandwidth = false;
   // Cases that need much memory take turns, when several are simulated at a time.
   std::mutex* turns = nullptr;
   // With it bounds know the tightest cuts; without, only those that the structure suggests.
   CutsCache* cuts = nullptr;
-  bool idle_links = false;  // look for them
+  bool idle_links = false;                           // look for them
+  std::shared_ptr<SimulationGauge> gauge = nullptr;  // of a case that is simulated once
 };
 
 // Simulates; "auto" takes the fastest algorithm of the operation, with the fastest number of chunks

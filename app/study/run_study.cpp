@@ -243,6 +243,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
     Diagnostics diagnostics;
     CaseOptions options = case_options_;
     options.cuts = &cuts;
+    if (points_.size() == 1) options.gauge = options_.gauge;
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
       if (found) {

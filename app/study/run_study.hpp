@@ -15,6 +15,8 @@
 
 namespace collsim {
 
+struct SimulationGauge;  // run_case.hpp
+
 struct StudyOptions {
   int jobs = 0;  // threads; 0: one per core
   std::function<void(std::size_t done, std::size_t total)> progress =
@@ -23,6 +25,7 @@ struct StudyOptions {
   // `kept_alive`, what the scenario is part of, may outlive the call; else it is finished.
   const std::atomic<bool>* stop = nullptr;
   std::shared_ptr<const void> kept_alive = {};
+  std::shared_ptr<SimulationGauge> gauge = {};  // of the only point
   // Gets the rows in order, each as soon as it and all before it are there; from one thread at a
   // time.
   std::function<void(const CaseResult&)> row = {};

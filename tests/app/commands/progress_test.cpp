@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "app/study/run_case.hpp"
 #include "tests/contains.hpp"
 
 namespace collsim {
@@ -24,6 +25,21 @@ TEST(Progress, TellsTheTimeWhileAPointTakesLong) {
   expect_contains(err.str(), "\r" + line);
   EXPECT_TRUE(err.str().ends_with("\r" + std::string(line.size() + 2, ' ') + "\r")) << err.str();
   EXPECT_EQ(err.str().find('\033'), std::string::npos);
+}
+
+TEST(Progress, SaysHowFarTheOnlyPointIs) {
+  std::ostringstream out, err;
+  const std::atomic<bool> interrupted = false;
+  Terminal terminal{.out = out, .err = err, .err_is_terminal = true, .interrupted = interrupted};
+  const auto gauge = std::make_shared<SimulationGauge>();
+  gauge->expected = 1'000;
+  gauge->executed = 429;
+  Progress progress(terminal);
+  progress.watch(gauge);
+  progress.update(0, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  progress.clear();
+  expect_contains(err.str(), "0 of 1 point, 2 s so far, about 42%");
 }
 
 }  // namespace
