@@ -14,9 +14,13 @@
 namespace collsim {
 namespace {
 
-bool rest_is_one_name(const std::vector<std::string>& steps) {
-  return (steps.size() == 1 && steps[0] == "sweep") ||
-         (steps.size() == 2 && steps[0] == "cluster" && steps[1] == "override");
+// Where the next step ends: at a dot, or nowhere.
+std::size_t end_of_step(const std::vector<std::string>& steps, std::string_view rest) {
+  if (steps.size() == 1 && steps[0] == "sweep") return std::string_view::npos;
+  if (steps.size() != 2 || steps[0] != "cluster" || steps[1] != "override") return rest.find('.');
+  constexpr std::string_view table = ".protocols";
+  const std::size_t in_table = rest.find(std::string(table) + ".");
+  return in_table == std::string_view::npos ? in_table : in_table + table.size();
 }
 
 template <class AnyValue>
@@ -133,7 +137,7 @@ class SetReader {
 std::optional<std::vector<std::string>> split_path(std::string_view path) {
   std::vector<std::string> steps;
   while (true) {
-    const std::size_t dot = rest_is_one_name(steps) ? std::string_view::npos : path.find('.');
+    const std::size_t dot = end_of_step(steps, path);
     steps.emplace_back(path.substr(0, dot));
     if (steps.back().empty()) return std::nullopt;
     if (dot == std::string_view::npos) return steps;

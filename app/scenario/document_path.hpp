@@ -16,7 +16,8 @@ namespace collsim {
 //
 // A step is the name of a member, or the number of an element of an array.  Behind
 // "cluster.override" and behind "sweep" the rest is one name, because names there have dots
-// themselves: "cluster.override.nic.bandwidth", "sweep.collective.chunks".
+// themselves: "cluster.override.nic.bandwidth", "sweep.collective.chunks".  Of an overridden
+// "protocols" that name ends there: "cluster.override.nic.protocols.LL.hop".
 //
 // Nothing when a step is empty.
 [[nodiscard]] std::optional<std::vector<std::string>> split_path(std::string_view path);

@@ -350,7 +350,7 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
   if (cluster.gpu_kind.empty())
     return ErrorClass{.machines = "this machine",
                       .outside = "nothing was measured on this machine"};
-  if (cluster.overridden || (cluster.preset_changed && !cluster.fitted))
+  if (cluster.overridden || (!cluster.preset_changes.empty() && !cluster.fitted))
     return ErrorClass{.machines = cluster.preset, .outside = "links are not those of the preset"};
   if (const auto& fit = cluster.fitted)
     return ErrorClass{.machines = "this machine",

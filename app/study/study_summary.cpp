@@ -11,6 +11,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/study/slow_links.hpp"
 
 namespace collsim {
 namespace {
@@ -32,8 +33,8 @@ std::string what_is_done(const std::vector<CaseResult>& rows) {
       text += fmt::format(" under {}", to_string(*first.protocol));
     return text;
   }
-  if (is_shared(rows, [](const CaseResult& row) { return row.algorithm; }))
-    text += first.algorithm + " ";
+  if (is_shared(rows, [](const CaseResult& row) { return row.algorithm_text(); }))
+    text += first.algorithm_text() + " ";
   if (is_shared(rows, [](const CaseResult& row) { return row.operation; }))
     text += to_string(first.operation);
   else
@@ -91,32 +92,6 @@ std::vector<std::string> phrases_of(const Cluster& cluster) {
   if (late.size() > most_named) late = {fmt::format("{} ranks start late", late.size())};
   phrases.insert(phrases.end(), late.begin(), late.end());
   return phrases;
-}
-
-// "leaf0->spine0 (1 kB/s) is 50,000,000 times slower than leaf0->spine1"; at most three of them.
-std::vector<std::string> far_slower_links(const Topology& topology) {
-  constexpr std::int64_t far = 1000;
-  constexpr std::size_t most_named = 3;
-  const auto speed = [&](LinkId id) { return topology.link(id).bandwidth.bytes_per_second(); };
-  std::map<std::pair<NodeKind, NodeKind>, LinkId> fastest;  // by the kinds of its ends
-  const auto ends = [&](const Link& link) {
-    return std::make_pair(topology.kind(link.from), topology.kind(link.to));
-  };
-  const auto links = topology.links();
-  for (std::size_t id = 0; id < links.size(); ++id) {
-    LinkId& best = fastest.try_emplace(ends(links[id]), id).first->second;
-    if (speed(best) < speed(LinkId(id))) best = LinkId(id);
-  }
-  std::vector<std::string> found;
-  for (std::size_t id = 0; id < links.size() && found.size() < most_named; ++id) {
-    const LinkId best = fastest.at(ends(links[id]));
-    const std::int64_t times = speed(best) / speed(LinkId(id));
-    if (!links[id].down && times >= far)
-      found.push_back(fmt::format("{} ({}) is {} times slower than {}", topology.name(LinkId(id)),
-                                  to_text(links[id].bandwidth), with_commas(std::to_string(times)),
-                                  topology.name(best)));
-  }
-  return found;
 }
 
 std::string launch_in_words(const LaunchCosts& launch, int gpus_of_node) {
@@ -212,11 +187,17 @@ std::vector<std::size_t> StudySummary::listed_points() const {
 void StudySummary::add_cluster(const Cluster& cluster) {
   intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
   if (!cluster.preset.empty()) presets_.insert(cluster.preset);
+  // What a fit wrote stays with the algorithms that do not read it.
+  if (!cluster.fitted)
+    preset_changes_.insert(cluster.preset_changes.begin(), cluster.preset_changes.end());
   assumed_.insert(cluster.assumed.begin(), cluster.assumed.end());
   // Links of a shape are alike, those of a preset as they are.
   if (!cluster.overridden && (cluster.topology.shape() != "explicit" || !cluster.preset.empty()))
     return;
   for (std::string& link : far_slower_links(cluster.topology)) slow_links_.insert(std::move(link));
+  if (!cluster.preset.empty() || !cluster.assumed.empty()) return;
+  for (std::string& link : links_too_narrow_to_use(cluster.topology))
+    narrow_links_.insert(std::move(link));
 }
 
 void StudySummary::merge(const StudySummary& other) {
@@ -226,6 +207,8 @@ void StudySummary::merge(const StudySummary& other) {
   presets_.insert(other.presets_.begin(), other.presets_.end());
   assumed_.insert(other.assumed_.begin(), other.assumed_.end());
   slow_links_.insert(other.slow_links_.begin(), other.slow_links_.end());
+  narrow_links_.insert(other.narrow_links_.begin(), other.narrow_links_.end());
+  preset_changes_.insert(other.preset_changes_.begin(), other.preset_changes_.end());
   for (const auto& [key, use] : other.listed_) add_listed(key, use);
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }

@@ -35,9 +35,11 @@ class StudySummary {
   [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
   // What had to be assumed about a machine, because its file does not say it.
   [[nodiscard]] const std::set<std::string>& assumed() const { return assumed_; }
-  // Links a thousand times slower than the fastest between devices of the same kinds, as sentences
-  // about some of them.
+  // Sentences of slow_links.hpp: about links far slower than their like, and too narrow to be used.
   [[nodiscard]] const std::set<std::string>& slow_links() const { return slow_links_; }
+  [[nodiscard]] const std::set<std::string>& narrow_links() const { return narrow_links_; }
+  // Keys of "override" that change something of a preset: "nic.latency".
+  [[nodiscard]] const std::set<std::string>& preset_changes() const { return preset_changes_; }
   // Ranks that are late in some case in which they take no part.
   [[nodiscard]] const std::set<std::size_t>& late_outsiders() const { return late_outsiders_; }
   // Programs from files, and a collective that they carried out; of what differs only in size, one.
@@ -57,7 +59,7 @@ class StudySummary {
   friend auto members_of(Of& summary) {
     return std::tie(summary.any_, summary.phrases_, summary.name_, summary.ranks_,
                     summary.placement_, summary.presets_, summary.assumed_, summary.slow_links_,
-                    summary.late_outsiders_);
+                    summary.narrow_links_, summary.preset_changes_, summary.late_outsiders_);
   }
   [[nodiscard]] std::vector<std::size_t> listed_points() const;
 
@@ -76,6 +78,8 @@ class StudySummary {
   std::set<std::string> presets_;
   std::set<std::string> assumed_;
   std::set<std::string> slow_links_;
+  std::set<std::string> narrow_links_;
+  std::set<std::string> preset_changes_;
   std::set<std::size_t> late_outsiders_;
   std::map<std::string, ListedUse> listed_;  // by name and what makes a difference
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/study/nccl.hpp"
+#include "app/study/warnings_internal.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/listed_schedule.hpp"
 #include "collectives/result_warnings.hpp"
@@ -23,128 +25,6 @@
 
 namespace collsim {
 namespace {
-
-// An axis of a sweep along which no row's time changes, and why as far as can be told.
-struct IdleAxis {
-  std::string message;
-  SourceRange place;
-};
-
-// Of training steps also: who gives up, and what is left of a long job.
-bool same_outcome(const CaseResult& a, const CaseResult& b) {
-  if (a.time != b.time) return false;
-  if (!a.step || !b.step) return true;
-  const auto useful = [](const StepResult& step) { return step.job ? step.job->useful : 0; };
-  return a.step->first_to_give_up() == b.step->first_to_give_up() &&
-         useful(*a.step) == useful(*b.step);
-}
-
-// Whether rows that differ in this axis alone take equally long, all of them.  The last axis
-// changes fastest: `stride` rows lie between neighbours on this one.
-bool changes_nothing(const std::vector<CaseResult>& rows, std::size_t length, std::size_t stride) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i / stride % length > 0 && !same_outcome(rows[i], rows[i - stride])) return false;
-  return true;
-}
-
-template <class Predicate>
-bool all(const std::vector<CaseResult>& rows, const Predicate& predicate) {
-  return std::all_of(rows.begin(), rows.end(), predicate);
-}
-
-bool none_heeds(const std::vector<CaseResult>& rows, bool OwnKnobs::*knob) {
-  return std::none_of(rows.begin(), rows.end(), [knob](const CaseResult& row) {
-    return find_algorithm(row.operation, row.algorithm).knobs.*knob;
-  });
-}
-
-struct KnobPath {
-  std::string_view path;
-  bool OwnKnobs::*knob;
-};
-constexpr KnobPath knob_paths[] = {
-    {"collective.radix", &OwnKnobs::radix},
-    {"collective.aggregation", &OwnKnobs::aggregation},
-    {"collective.dims", &OwnKnobs::dims},
-};
-
-// Of the collective itself.
-std::string why_of_collective(std::string_view path, const std::vector<CaseResult>& rows) {
-  if (path == "collective.dtype") return "the size is given in bytes, whatever their type";
-  if (path == "collective.reduction") return "the model charges all reductions alike";
-  if (path == "collective.slots") return "no wait for a slot affects the time";
-  for (const KnobPath& one : knob_paths)
-    if (path == one.path && none_heeds(rows, one.knob))
-      return "it is only for " + algorithms_with(one.knob);
-  if (path == "collective.chunks" &&
-      all(rows, [](const CaseResult& row) { return row.alpha == 0.0; }))
-    return "messages cost no startup and there is nothing to overlap";
-  return "";
-}
-
-std::string why_of_model(std::string_view path, const std::vector<CaseResult>& rows) {
-  if (path == "model.reduce_bandwidth" &&
-      all(rows, [](const CaseResult& row) { return !row.reduction; }))
-    return fmt::format("nothing is added up in this collective ({})",
-                       to_string(rows.front().operation));
-  if (lies_in(path, "measure")) return "this version does not measure";
-  return "";
-}
-
-std::string why_of(const std::string& path, const std::vector<CaseResult>& rows) {
-  if (all(rows, [](const CaseResult& row) { return row.ranks == 1; }))
-    return "a single rank sends no messages";
-  if (all(rows, [](const CaseResult& row) {
-        return row.wire_bytes == 0 && row.alpha == 0 && row.L == 0;
-      }))
-    return "all messages are empty and the link has neither overhead nor latency";
-  if (lies_in(path, "cluster.late")) return "others finish even later, or no rank waits for them";
-  std::string reason = why_of_collective(path, rows);
-  if (reason.empty()) reason = why_of_model(path, rows);
-  if (reason.empty() && path.find("bandwidth") != std::string::npos &&
-      all(rows, [](const CaseResult& row) { return row.wire_bytes == 0; }))
-    reason = "all messages are empty";
-  return reason;
-}
-
-std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
-  const bool is_step = rows.front().step.has_value();
-  std::string names;
-  for (const std::string& path : axis.paths) names += (names.empty() ? "" : " with ") + path;
-  const std::string first = plain_text(axis.points.front().front());
-  const std::string last = plain_text(axis.points.back().front());
-  std::string message =
-      fmt::format("sweeping {} changes nothing: the time is the same for ", names) +
-      (axis.points.size() == 2
-           ? fmt::format("{} and {}", first, last)
-           : fmt::format("all {} values, {} to {}", axis.points.size(), first, last));
-  if (is_step) return message + "; nothing that the step waits for depends on it";
-  const std::string reason = axis.paths.size() == 1 ? why_of(axis.paths.front(), rows) : "";
-  message += reason.empty() ? "; either no message on the critical path uses it, or something else "
-                              "is slower (see collsim explain)"
-                            : ", because " + reason;
-  return message;
-}
-
-// Nothing for an interrupted sweep.
-std::vector<IdleAxis> idle_axes(const Scenario& scenario, const Results& results) {
-  std::vector<IdleAxis> idle;
-  if (!results.complete || results.rows.empty()) return idle;
-  std::size_t stride = results.rows.size();
-  for (const Axis& axis : scenario.axes) {
-    if (axis.points.empty()) return {};
-    stride /= axis.points.size();
-    const bool one_value = std::all_of(axis.points.begin(), axis.points.end(),
-                                       [&](const auto& point) { return point == axis.points[0]; });
-    // That two operations or ways of training take equally long is an answer, not a mistake.
-    const bool of_operations = axis.paths.front() == "collective.op" ||
-                               axis.paths.front() == "workload" ||
-                               axis.paths.front().ends_with(".schedule");
-    if (!one_value && !of_operations && changes_nothing(results.rows, axis.points.size(), stride))
-      idle.push_back({describe(axis, results.rows), axis.place});
-  }
-  return idle;
-}
 
 constexpr double noticeable = 1e-4;
 
@@ -172,8 +52,9 @@ class Collector {
       : scenario_(scenario), results_(results), summary_(summary) {}
 
   std::vector<Warning> all() {
-    for (IdleAxis& axis : idle_axes(scenario_, results_))
-      warn("sweep-changes-nothing", std::move(axis.message), axis.place);
+    warnings_ = axes_without_effect(scenario_, results_);
+    std::ranges::move(overrides_without_effect(scenario_, results_, summary_),
+                      std::back_inserter(warnings_));
     chunks_above_elements();
     channels_above_elements();
     small_chunks();
@@ -214,7 +95,7 @@ class Collector {
   }
   template <class Predicate>
   [[nodiscard]] bool all_of_rows(const Predicate& predicate) const {
-    return collsim::all(results_.rows, predicate);
+    return std::all_of(results_.rows.begin(), results_.rows.end(), predicate);
   }
   [[nodiscard]] bool sweeps(std::string_view path) const {
     return std::find(results_.axes.begin(), results_.axes.end(), path) != results_.axes.end();
@@ -388,11 +269,8 @@ class Collector {
 
   void slow_links() {
     for (const std::string& link : summary_.slow_links())
-      warn_at(
-          "cluster", "far-slower-link",
-          fmt::format("{}; routes of a fixed rule cross it all the same. A cable that is broken "
-                      "is \"down\": true",
-                      link));
+      warn_at("cluster", "far-slower-link", link);
+    for (const std::string& link : summary_.narrow_links()) warn_at("cluster", "unused-link", link);
   }
 
   void idle_links() {

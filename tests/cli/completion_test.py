@@ -3,6 +3,7 @@
 """The completion scripts in the shells they are for."""
 import os
 import pty
+import re
 import select
 import shlex
 import shutil
@@ -62,6 +63,21 @@ class Cases:
         self.assertEqual(self.complete("collsim", "run", "one.json", "--set", "cluster.link.o"), {"cluster.link.overhead="})
         self.assertEqual(self.complete("collsim", "explain", "one.json", "--at", ""), {"collective.chunks="})
         self.assertEqual(self.complete("collsim", "predict", "--set", ""), set())
+
+    def test_every_path_of_a_preset_can_be_set(self):
+        cluster = {"preset": "dgx-h100", "nodes": 2}
+        file = self.file({"scenario": 1, "cluster": cluster, "collective": {"op": "all-reduce", "size": "8B"}}, "preset.json")
+        offered = {path.rstrip("=") for path in self.complete("collsim", "run", "preset.json", "--set", "")}
+        self.assertIn("cluster.override.nic.protocols.LL.hop", offered)
+        resolved = self.run_collsim("run", file, "--print-resolved").stdout
+        values = dict(re.findall(r"^(\S+) += (\S+)", resolved, re.MULTILINE))
+        self.assertLessEqual(offered, set(values))
+        sets = [word for path in sorted(offered) for word in ("--set", f"{path}={values[path]}")]
+        done = self.run_collsim("run", file, *sets, "--print-resolved")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        slow = self.run_collsim("run", file, "--set", "cluster.override.nic.protocols.LL.hop=50us", "--print-resolved").stdout
+        self.assertEqual(dict(re.findall(r"^(\S+) += (\S+)", slow, re.MULTILINE)),
+                         {**values, "cluster.override.nic.protocols.LL.hop": "50us"})
 
     def test_files(self):
         self.file(scenario(), "one.json")

@@ -503,7 +503,7 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .nccl_graph = std::move(machine->nccl_graph),
                   .description = std::move(machine->description),
                   .overridden = false,
-                  .preset_changed = machine->preset_changed,
+                  .preset_changes = machine->preset_changes,
                   .fitted = machine->fitted,
                   .assumed = std::move(machine->assumed)};
   // The times of real machines were fitted to the first of equal ways; another network between

@@ -27,8 +27,9 @@ struct Cluster {
   NcclGraph nccl_graph = {};  // to NCCL's tuner: what the file of a real machine says
   std::string
       description;  // "chain of 8 ranks, 25 GB/s, 5 us per message"; "dgx-h100 x 2 (16 ranks)"
-  bool overridden = false;                // links_override changed something
-  bool preset_changed = false;            // the preset's "override" did
+  bool overridden = false;  // links_override changed something
+  // Keys of the preset's "override" that change something: "nic.latency".
+  std::vector<std::string> preset_changes = {};
   std::optional<FitToLogs> fitted = {};   // by collsim calibrate
   std::vector<std::string> assumed = {};  // what the file of a real machine leaves open, in words
 };

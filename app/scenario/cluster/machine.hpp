@@ -49,7 +49,7 @@ struct Machine {
   std::string description = {};
   std::string preset = {};                       // its name
   std::string gpu_kind = {}, network_kind = {};  // a preset's (app/scenario/fitted.hpp)
-  bool preset_changed = false;                   // by "override"
+  std::vector<std::string> preset_changes = {};  // keys of "override"
   std::optional<FitToLogs> fitted = {};
   JsonValue model = {};                   // its "model"
   NcclGraph nccl_graph = {};              // what the file of a real machine says

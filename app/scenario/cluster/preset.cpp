@@ -24,7 +24,7 @@ namespace {
 // resolved scenario shows all numbers, and still works when a preset changes.
 struct LinkTypes {
   JsonValue types = JsonValue::object();
-  bool overridden = false;
+  std::vector<std::string> overridden = {};  // keys with another value than the preset's own
 };
 
 // The preset's own value in the spelling of resolved scenarios.
@@ -76,13 +76,30 @@ JsonValue resolved_protocols(const JsonValue& protocols) {
   return *resolved.find("protocols");
 }
 
-// What a link type's protocols cost: as overridden, or else the preset's own.
-JsonValue protocols_of(ObjectReader& override, const JsonValue& written, const std::string& key,
-                       const JsonValue& original) {
-  static_cast<void>(read_protocols(override, key));
-  if (const JsonValue* const instead = written.find(key)) return resolved_protocols(*instead);
-  override.resolve(key, original);
-  return original;
+// What a link type's protocols cost: the preset's own, with the values that are overridden.
+JsonValue protocols_of(ObjectReader& override, const std::string& key, const JsonValue& original) {
+  const JsonValue* const written = override.raw(key);
+  JsonValue merged = original;
+  if (written != nullptr && !written->is_object()) merged = *written;
+  if (written != nullptr && written->is_object()) {
+    merged.place = written->place;
+    for (const JsonValue::Member& row : written->members()) {
+      JsonValue* const own = merged.find(row.key);
+      if (own == nullptr || !row.value.is_object()) {
+        merged.set(row.key, row.value, row.key_place);
+        continue;
+      }
+      own->place = row.value.place;
+      for (const JsonValue::Member& value : row.value.members())
+        own->set(value.key, value.value, value.key_place);
+    }
+  }
+  const JsonValue link = JsonValue::object({{key, std::move(merged)}});
+  ObjectReader reader(link, override.pointer(), override.diagnostics());
+  static_cast<void>(read_protocols(reader, key));
+  JsonValue protocols = *reader.finish().find(key);
+  override.resolve(key, protocols);
+  return protocols;
 }
 
 LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonValue& document) {
@@ -98,14 +115,14 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonV
       const std::string key = fmt::format("{}.{}", type.key, property);
       const std::string original = exact(property, type.value.find(property)->string());
       std::string value = read_value(override, key, property, original);
-      read.overridden = read.overridden || value != original;
+      if (value != original) read.overridden.push_back(key);
       link.set(property, std::move(value));
     }
     if (const JsonValue* const duplex = type.value.find("duplex")) link.set("duplex", *duplex);
     const JsonValue original = resolved_protocols(*type.value.find("protocols"));
-    JsonValue protocols =
-        protocols_of(override, override_value, fmt::format("{}.protocols", type.key), original);
-    read.overridden = read.overridden || protocols != original;
+    const std::string key = fmt::format("{}.protocols", type.key);
+    JsonValue protocols = protocols_of(override, key, original);
+    if (protocols != original) read.overridden.push_back(key);
     link.set("protocols", std::move(protocols));
     read.types.set(type.key, std::move(link));
   }
@@ -350,10 +367,11 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   machine->preset = preset->name;
   machine->gpu_kind = whole.find("gpu")->string();
   machine->network_kind = network;
-  machine->preset_changed = types.overridden;
   machine->fitted = read_fitted(cluster);
   machine->model = *whole.find("model");
-  machine->description = describe(*preset, nodes, *machine, network, types.overridden) + joined;
+  machine->description =
+      describe(*preset, nodes, *machine, network, !types.overridden.empty()) + joined;
+  machine->preset_changes = std::move(types.overridden);
   if (machine->topology.network_adds()) {
     check_that_one_switch_adds(cluster, machine->topology, static_cast<std::size_t>(preset->gpus));
     machine->description += ", SHARP";

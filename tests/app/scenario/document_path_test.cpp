@@ -34,6 +34,10 @@ TEST(DocumentPath, StepsAreNamesBetweenDots) {
 TEST(DocumentPath, BehindOverrideAndSweepTheRestIsOneName) {
   EXPECT_EQ(split_path("cluster.override.nic.bandwidth"),
             (Steps{"cluster", "override", "nic.bandwidth"}));
+  EXPECT_EQ(split_path("cluster.override.nic.protocols.p2p-LL.hop"),
+            (Steps{"cluster", "override", "nic.protocols", "p2p-LL", "hop"}));
+  EXPECT_EQ(split_path("cluster.override.nic.protocols"),
+            (Steps{"cluster", "override", "nic.protocols"}));
   EXPECT_EQ(split_path("sweep.collective.chunks"), (Steps{"sweep", "collective.chunks"}));
   EXPECT_EQ(split_path("model.override.x"), (Steps{"model", "override", "x"}));
 }

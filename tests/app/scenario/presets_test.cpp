@@ -387,8 +387,15 @@ TEST(Presets, OverrideChangesProtocols) {
       "dgx-h100", 1, R"({"nvlink.protocols": {"Simple": {"hop": "1us", "rate": 0.5}}})");
   const Topology& topology = cluster.topology;
   const Link& nvlink = topology.link(Router(topology).route(Rank(0), Rank(1)).front());
-  EXPECT_FALSE(cost_of(topology.protocols_of(nvlink), LinkProtocol::ll));
   EXPECT_EQ(cost_of(topology.protocols_of(nvlink), LinkProtocol::simple)->hop, microseconds(1));
+  const Topology own = preset_cluster("dgx-h100", 1).topology;
+  const auto ll = [](const Topology& of) {
+    return cost_of(of.protocols_of(of.link(Router(of).route(Rank(0), Rank(1)).front())),
+                   LinkProtocol::ll);
+  };
+  ASSERT_TRUE(ll(own)) << "the others keep what they cost";
+  EXPECT_EQ(ll(topology)->hop, ll(own)->hop);
+  EXPECT_EQ(ll(topology)->growth, ll(own)->growth);
   EXPECT_EQ(cluster.description, "dgx-h100 (8 ranks, overridden)");
 }
 

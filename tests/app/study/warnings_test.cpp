@@ -222,6 +222,65 @@ TEST(Warnings, ALinkAThousandTimesSlowerThanItsSiblings) {
   EXPECT_EQ(warning("100MB/s"), "");
 }
 
+// Two leaves of four GPUs below two spines, one cable of which has another bandwidth.
+std::string leaf_spine_by_hand(const std::string& bandwidth) {
+  return R"({"scenario": 1, "collective": {"op": "all-to-all", "size": "1MiB"},
+             "cluster": {"devices": [{"id": "gpu", "kind": "gpu", "count": 8},
+                                     {"id": "leaf", "kind": "switch", "count": 2},
+                                     {"id": "spine", "kind": "switch", "count": 2}],
+                         "links": [
+      {"from": "gpu[0-3]", "to": "leaf0", "bandwidth": "50GB/s", "latency": "1us"},
+      {"from": "gpu[4-7]", "to": "leaf1", "bandwidth": "50GB/s", "latency": "1us"},
+      {"from": "leaf[0-1]", "to": "spine1", "bandwidth": "50GB/s", "latency": "1us"},
+      {"from": "leaf1", "to": "spine0", "bandwidth": "50GB/s", "latency": "1us"},
+      {"from": "leaf0", "to": "spine0", "latency": "1us", "bandwidth": ")" +
+         bandwidth + R"("}]}})";
+}
+
+TEST(Warnings, OfEqualWaysOfAGraphOnlyTheWidestCarry) {
+  const Studied slower = results_of(leaf_spine_by_hand("1kB/s"));
+  expect_contains(slower.all_warnings(),
+                  "50,000,000 times slower than leaf0->spine1; messages take the widest of "
+                  "equally short ways, and cross it where no other is");
+  const Studied narrower = results_of(leaf_spine_by_hand("49GB/s"));
+  expect_contains(narrower.all_warnings(),
+                  "leaf0->spine0 (49 GB/s) carries nothing: messages take the widest of equally "
+                  "short ways, and leaf0->spine1 has 50 GB/s");
+  EXPECT_EQ(narrower.warning("far-slower-link"), "");
+  expect_lacks(results_of(leaf_spine_by_hand("50GB/s")).all_warnings(), "carries nothing:");
+}
+
+TEST(Warnings, AnOverrideThatNothingReads) {
+  const auto study = [](const std::string& override, const std::string& collective = "",
+                        const std::string& more = "") {
+    return results_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2,
+                          "override": {)" +
+                      override + R"(}}, "collective": {"op": "all-reduce", "size": "8B")" +
+                      collective + "}" + more + "}");
+  };
+  const auto warning = [&](const std::string& override, const std::string& collective = "") {
+    return study(override, collective).warning("override-changes-nothing");
+  };
+  expect_text(warning(R"("nic.latency": "5us")"),
+              "nic.latency of the override changes nothing: the algorithm nccl takes what a hop "
+              "costs from \"protocols\", such as --set "
+              "cluster.override.nic.protocols.LL.hop=5us");
+  expect_contains(warning(R"("nic.latency": "5us", "nvlink.overhead": "1us")"),
+                  "nic.latency, nvlink.overhead of the override change nothing");
+  EXPECT_EQ(warning(R"("nic.protocols": {"LL": {"hop": "5us"}})"), "");
+  EXPECT_EQ(warning(R"("nic.latency": "850ns")"), "") << "the preset's own";
+  const std::string ring = R"(, "algorithm": "ring")";
+  EXPECT_EQ(warning(R"("nic.latency": "5us")", ring), "");
+  expect_text(warning(R"("nic.protocols": {"LL": {"hop": "5us"}})", ring),
+              "nic.protocols of the override changes nothing: only the algorithm nccl reads what "
+              "protocols cost");
+  const Studied swept =
+      study("", "", R"(, "sweep": {"cluster.override.nic.latency": ["1us", "5us"]})");
+  EXPECT_EQ(swept.warning("override-changes-nothing"), "");
+  expect_contains(swept.warning("sweep-changes-nothing"),
+                  "because of NCCL's protocols \"protocols\" says what a hop costs");
+}
+
 TEST(Warnings, MeasurementsAreNotMade) {
   EXPECT_NE(results_of(lecture(R"(, "measure": {"backend": "nccl"})")).warning("not-measured"), "");
 }
