@@ -142,6 +142,7 @@ struct Knob {
   bool too_long = false;        // no time: it was not even tried
   // What makes the change with --set, path by path; empty: it is none of single values.
   Params set;
+  std::string key = {};  // of a preset: what the value is set by, though it was not tried so
 };
 
 struct BestChunks {
@@ -157,8 +158,9 @@ struct BestChunks {
 
 struct Knobs {
   std::vector<Knob> all;  // the one that saves most first
-  // Of an algorithm that folds what is beyond a power of two: the first ranks, as many as that is,
-  // alone, if they take much less time.
+  // Of an algorithm that folds what is beyond a power of two: how many ranks that are, and the
+  // others alone, if they take much less time.
+  int folded_ranks = 0;
   std::optional<Knob> power_of_two;
   std::optional<BestChunks> chunks;
 };

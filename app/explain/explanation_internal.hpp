@@ -93,6 +93,10 @@ struct KnobContext {
 [[nodiscard]] std::string percent(Time part, Time whole);       // "32%"
 [[nodiscard]] std::string count_in_words(std::int64_t count, std::string_view one);  // "2 ranks"
 
+// The key of a preset that says what a hop over this link costs under the case's protocol of NCCL:
+// "cluster.override.nic.protocols.LL.hop".  Empty where there is none.
+[[nodiscard]] std::string key_of_hop(const Case& one_case, LinkId link);
+
 // "A broadcast of 64 MiB from rank 0 to 8 ranks along a chain, cut into 16 messages."
 [[nodiscard]] std::string question_of(const Explanation& explanation);
 [[nodiscard]] std::string path_line_in_words(const PathLine& line);

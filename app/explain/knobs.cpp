@@ -105,7 +105,10 @@ class KnobTurner {
       if (row_.wire_bytes > 0)
         turn_value("bandwidth", links, now, &LinkParameters::bandwidth, key("bandwidth"));
       turn_value("overhead", links, now, &LinkParameters::startup, key("overhead"));
+      const std::size_t before = knobs.all.size();
       turn_value("latency", links, now, &LinkParameters::latency, key("latency"));
+      if (knobs.all.size() > before)
+        knobs.all.back().key = key_of_hop(one_case_, LinkId(one.links.front()));
     }
   }
 
@@ -434,8 +437,19 @@ std::vector<Knob> algorithms_in_chunks(const KnobContext& context,
   return found;
 }
 
-// The first ranks alone, as many as there are in a power of two, where the others are an extra
-// step of whole vectors at both ends.
+// How many ranks are beyond a power of two, where those are an extra step of whole vectors at both
+// ends.
+int folded_ranks(const KnobContext& context) {
+  const CaseResult& row = context.row;
+  if (row.operation != Operation::all_reduce || context.one_case.choice.list) return 0;
+  const auto& costs = find_algorithm(row.operation, row.algorithm).costs;
+  const bool folds = std::any_of(costs.begin(), costs.end(),
+                                 [](const Cost& cost) { return cost.holds == when::power_of_two; });
+  const auto ranks = static_cast<unsigned>(row.ranks);
+  return folds ? static_cast<int>(ranks - std::bit_floor(ranks)) : 0;
+}
+
+// The ranks that are no extra step, alone.
 std::optional<Knob> power_of_two_of(const KnobContext& context, WorkBudget& budget) {
   constexpr double much_less = 0.75;
   constexpr unsigned most_listed = 4096;
@@ -443,15 +457,10 @@ std::optional<Knob> power_of_two_of(const KnobContext& context, WorkBudget& budg
   const CaseResult& row = context.row;
   const auto ranks = static_cast<unsigned>(row.ranks);
   const unsigned power = std::bit_floor(ranks);
-  if (row.operation != Operation::all_reduce || power == ranks || power > most_listed ||
-      one_case.choice.list || context.variations == nullptr)
+  if (folded_ranks(context) == 0 || power > most_listed || context.variations == nullptr)
     return std::nullopt;
   // The ranks that are left out must differ from the others in nothing else.
   if (!one_case.cluster->late.empty() || context.variations->says("cluster.links_override"))
-    return std::nullopt;
-  const auto& costs = find_algorithm(row.operation, row.algorithm).costs;
-  if (std::none_of(costs.begin(), costs.end(),
-                   [](const Cost& cost) { return cost.holds == when::power_of_two; }))
     return std::nullopt;
   JsonValue first = JsonValue::array();
   for (std::size_t i = 0; i < power; ++i)
@@ -576,6 +585,7 @@ Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
     std::ranges::move(algorithms_in_chunks(context, algorithms, budget),
                       std::back_inserter(knobs.all));
   put_best_first(knobs.all);
+  if (!nccl_chooses) knobs.folded_ranks = folded_ranks(context);
   if (!nccl_chooses) knobs.power_of_two = power_of_two_of(context, budget);
   return knobs;
 }

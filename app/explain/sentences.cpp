@@ -231,7 +231,7 @@ std::string count_in_words(std::int64_t count, std::string_view one) {
 }
 
 std::string question_of(const Explanation& e) {
-  std::string text = what_is_asked(e) + " by " + e.row.algorithm;
+  std::string text = what_is_asked(e) + " by " + e.row.algorithm_text();
   if (e.row.ranks > 1 && e.row.chunks > 1) {
     const Bytes piece = (e.largest_message + e.row.chunks - 1) / e.row.chunks;
     if (e.largest_message == e.row.size)

@@ -322,6 +322,9 @@ void write_knob_table(Page& page, const Explanation& e, const std::vector<const 
   if (std::any_of(shown.begin(), shown.end(),
                   [](const Knob* knob) { return knob->by_degrees && !knob->time_20; }))
     page.line("    ", "?: not tried, since all of these together would take long", 4);
+  for (const Knob* knob : shown)
+    if (!knob->key.empty())
+      page.line("  ", fmt::format("{}: set by {}.", short_name(*knob), knob->key), 4);
 }
 
 void write_best_chunks(Page& page, const Explanation& e) {
@@ -453,12 +456,15 @@ void write_knobs(Page& page, const Explanation& e) {
   list("Not tried, because it would take too long", sorted.not_tried);
   if (e.changed_order) page.paragraph(changed_order_in_words(*e.changed_order));
   write_best_chunks(page, e);
+  if (e.knobs.folded_ranks == 0) return;
+  std::string folds = fmt::format(
+      "{} is no power of two: the vectors of {} go to another rank first, and the sums come back "
+      "last.",
+      e.row.ranks, count_in_words(e.knobs.folded_ranks, "rank"));
   if (const auto& power = e.knobs.power_of_two)
-    page.paragraph(fmt::format(
-        "{} is no power of two: the vectors of {} go to another rank first, and the sums come back "
-        "last. The first {} ranks alone would take {} ({} less).",
-        e.row.ranks, count_in_words(e.row.ranks - *number_in<int>(power->then), "rank"),
-        power->then, to_text(*power->time), percent(e.row.time - *power->time, e.row.time)));
+    folds += fmt::format(" The first {} ranks alone would take {} ({} less).", power->then,
+                         to_text(*power->time), percent(e.row.time - *power->time, e.row.time));
+  page.paragraph(folds);
 }
 
 // --- 7: the bound -------------------------------------------------------------------------------

@@ -330,6 +330,22 @@ TEST(Explain, TheLaunchIsNoLateStart) {
   expect_lacks(text, "late start");
 }
 
+TEST(Explain, NamesTheKeyOfAHopOfNccl) {
+  const Folder folder;
+  const auto explained = [&](const std::string& more) {
+    return run_collsim({"explain", folder.write("a.json", R"({"scenario": 1,
+        "cluster": {"preset": "dgx-h100", "nodes": 2}, "collective": {"op": "all-reduce",
+        "size": "8B")" + more + "}}")})
+        .out;
+  };
+  const std::string text = explained("");
+  expect_contains(text, "by Tree LL, on 8 channels.");
+  expect_contains(text,
+                  "latency, 32x node0.nic0->network: set by "
+                  "cluster.override.nic.protocols.LL.hop.\n");
+  expect_lacks(explained(R"(, "algorithm": "ring")"), "set by");
+}
+
 TEST(Explain, RefusesFormatsItDoesNotKnow) {
   const Folder folder;
   const Ran ran = run_collsim({"explain", folder.write("a.json", lecture()), "--format", "csv"});

@@ -255,6 +255,8 @@ TEST(KnobTruth, SaysWhatRanksBeyondAPowerOfTwoCost) {
   EXPECT_NE(to_text(folds).find("17 is no power of two"), std::string::npos);
   EXPECT_FALSE(explained(16, "halving-doubling").knobs.power_of_two);
   EXPECT_FALSE(explained(17, "ring").knobs.power_of_two);
+  EXPECT_EQ(explained(17, "ring").knobs.folded_ranks, 0);
+  EXPECT_EQ(folds.knobs.folded_ranks, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Thousand, RandomKnobTruth, ::testing::Range(0U, 8U));

@@ -68,7 +68,7 @@ class Told {
   void question() {
     const std::string asked = question_of(e_);
     expect(asked);
-    EXPECT_NE(asked.find(" by " + e_.row.algorithm), std::string::npos) << asked;
+    EXPECT_NE(asked.find(" by " + e_.row.algorithm_text()), std::string::npos) << asked;
     EXPECT_NE(asked.find(fmt::format("{} rank", e_.row.ranks)), std::string::npos) << asked;
     EXPECT_NE(asked.find(bytes_to_text(e_.row.size)), std::string::npos) << asked;
     const bool cut = asked.find("cut into") != std::string::npos;
