@@ -132,14 +132,20 @@ class ScenarioMaker {
     put_nodes(cluster);
   }
 
-  // What is predicted instead of the smallest size, if that is nothing; else empty.
-  [[nodiscard]] std::string nothing_left() const {
+  // What is predicted instead of the smallest size, if that is nothing, or of the only one; else
+  // empty.
+  [[nodiscard]] std::string rounding() const {
     if (!has_size() || !options_.exact_sizes.empty()) return "";
     const Bytes least = smallest();
-    if (least == 0 || rounded(least) > 0) return "";
+    const Bytes whole = rounded(least);
+    const bool alone = options_.largest.empty() || size("-e", options_.largest) == least;
+    if (least == whole || (whole > 0 && !alone)) return "";
+    if (whole > 0)
+      return fmt::format("assumed: {} is taken as {}, a multiple of {}, as in nccl-tests",
+                         exact_size(least), exact_size(whole), exact_size(granule()));
     return fmt::format(
-        "{} is less than {}, an element for each rank that has a part: as in nccl-tests it becomes "
-        "0B, and nothing is sent",
+        "warning: {} is less than {}, an element for each rank that has a part: as in nccl-tests "
+        "it becomes 0B, and nothing is sent",
         exact_size(least), exact_size(granule()));
   }
 
@@ -406,9 +412,9 @@ void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
     throw UsageError(fmt::format("-g {}: not a number of ranks", *options.gpus));
 }
 
-void tell_nothing_left(const PredictOptions& options, Sources& sources, const Terminal& terminal) {
-  const std::string text = ScenarioMaker(options, sources).nothing_left();
-  if (!text.empty() && !terminal.quiet) terminal.err << "warning: " << text << '\n';
+void tell_rounding(const PredictOptions& options, Sources& sources, const Terminal& terminal) {
+  const std::string text = ScenarioMaker(options, sources).rounding();
+  if (!text.empty() && !terminal.quiet) terminal.err << text << '\n';
 }
 
 void tell_ignored(const PredictCommand& options, const Terminal& terminal) {
@@ -438,7 +444,7 @@ int predict(PredictCommand options, Terminal& terminal) {
   Sources sources;
   Diagnostics diagnostics;
   JsonValue document = predicted_scenario(options, sources);
-  tell_nothing_left(options, sources, terminal);
+  tell_rounding(options, sources, terminal);
   if (!options.machine.empty()) {
     const auto machine = read_machine_file(options.machine, sources, diagnostics);
     if (!machine) return show_mistakes(diagnostics, sources, terminal);

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "app/json/parse_json.hpp"
@@ -267,9 +268,26 @@ void MeasuredFile::index_tables() {
         entries_[key_of(table.operation, *table.ranks, row.size)].push_back({&table, &row});
 }
 
+std::string MeasuredFile::no_such_row(const CaseResult& row) const {
+  constexpr std::size_t most_named = 8;
+  std::set<Bytes> sizes;
+  for (const MeasuredTable& table : tables_)
+    if (table.operation == to_string(row.operation) && table.ranks == row.ranks)
+      for (const MeasuredTableRow& measured : table.rows) sizes.insert(measured.size);
+  if (sizes.empty())
+    return fmt::format("no row with these values, nor any of {} among {} ranks",
+                       to_string(row.operation), row.ranks);
+  if (sizes.size() > most_named)
+    return fmt::format("no row with these values, but {} other sizes, {} to {}", sizes.size(),
+                       exact_size(*sizes.begin()), exact_size(*sizes.rbegin()));
+  std::string names;
+  for (const Bytes size : sizes) names += (names.empty() ? "" : ", ") + exact_size(size);
+  return fmt::format("no row with these values; its sizes are {}", names);
+}
+
 std::string MeasuredFile::fill_from_tables(CaseResult& row, bool in_place) const {
   const auto found = entries_.find(key_of(to_string(row.operation), row.ranks, row.size));
-  if (found == entries_.end()) return "no row with these values";
+  if (found == entries_.end()) return no_such_row(row);
   Measured measured;
   std::vector<double> times;
   std::string why_not;

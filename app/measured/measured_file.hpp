@@ -70,6 +70,8 @@ class MeasuredFile {
   // The same for measured tables.
   void index_tables();
   std::string fill_from_tables(CaseResult& row, bool in_place) const;
+  // Says which sizes of the row's operation and ranks there are instead.
+  [[nodiscard]] std::string no_such_row(const CaseResult& row) const;
   [[nodiscard]] Comparison how_it_was(std::optional<double> max_error) const;
 
   struct Entry {

@@ -258,6 +258,9 @@ std::optional<T> ObjectReader::quantity(std::string_view key, Parsed<T> (*parse)
     const std::string in_quotes = quoted(text);
     if (value->is_number() && error.message.starts_with(in_quotes))
       error.message.replace(0, in_quotes.size(), text);
+    const bool of_cable = pointer_.starts_with("/cluster/links") && key == "bandwidth";
+    if (of_cable && error.code == "out-of-range" && error.hint.empty())
+      error.hint = "a cable that is broken is \"down\": true";
     return wrong(key, std::move(error.code), std::move(error.message), std::move(error.suggestion),
                  std::move(error.hint));
   }

@@ -179,11 +179,12 @@ std::string allowed_units(Dimension dimension) {
 
 // Rates are whole bytes per second; by no more than this part of a rate is it rounded.
 constexpr Wide unnoticed_part = 1000;
+constexpr const char* least_rate = "the least is 1B/s";
 
 Number not_whole_bytes(std::string_view text, std::int64_t floor) {
   return failure("not-whole",
                  fmt::format("{} is not a whole number of bytes per second", shown(text)), "",
-                 floor == 0 ? std::string("write \"1B/s\"")
+                 floor == 0 ? std::string(least_rate)
                             : fmt::format("write \"{}B/s\" or \"{}B/s\"", floor, floor + 1));
 }
 
@@ -211,11 +212,11 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
     return failure("overflow", fmt::format("{} is too large", shown(text)), "",
                    fmt::format("{} must be less than {}", words.name, words.largest));
   if (whole == 0 && dimension == Dimension::bandwidth)
-    return failure("out-of-range",
-                   numerator == 0
-                       ? fmt::format("a bandwidth must not be 0")
-                       : fmt::format("{} is less than half a byte per second", shown(text)),
-                   "", "");
+    return numerator == 0
+               ? failure("out-of-range", "a bandwidth must not be 0")
+               : failure("out-of-range",
+                         fmt::format("{} is less than half a byte per second", shown(text)), "",
+                         least_rate);
   if (whole == 0 && numerator != 0)
     return failure("out-of-range", fmt::format("{} is less than half a picosecond", shown(text)),
                    "", "write \"0\" if it takes no time");

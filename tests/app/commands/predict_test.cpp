@@ -204,7 +204,10 @@ TEST(Predict, SaysThatASizeBecomesNothing) {
   expect_contains(nothing.out, "busbw");
   expect_contains(nothing.out, "0 B/s  0 B/s");
   EXPECT_EQ(ran("10", {"-q"}).err, "");
-  EXPECT_EQ(ran("17").err, "");
+  expect_text(ran("17").err, "assumed: 17B is taken as 16B, a multiple of 16B, as in nccl-tests\n");
+  EXPECT_EQ(ran("17", {"-e", "17"}).err, ran("17").err);
+  EXPECT_EQ(ran("17", {"-e", "64", "-f", "2"}).err, "") << "the rows have their sizes";
+  EXPECT_EQ(ran("16").err, "");
   EXPECT_EQ(ran("0").err, "");
 }
 

@@ -167,7 +167,14 @@ TEST_F(MeasuredFiles, GiveTheRowsOfALog) {
             DataVerdict::wrong);
   EXPECT_NE(filled("broadcast,8,float,0,67108864,4000,,0,2,\n").why_no_verdict(), "");
   EXPECT_EQ(filled("broadcast,8,,,67108864,4000,,,,\n").why_no_verdict(), "") << "not said";
-  expect_text(reason("broadcast,4,float,0,67108864,4000,,0,20,\n"), "no row with these values");
+  expect_text(reason("broadcast,4,float,0,67108864,4000,,0,20,\n"),
+              "no row with these values, nor any of broadcast among 8 ranks");
+  expect_text(reason("broadcast,8,float,0,1024,1,,0,20,\nbroadcast,8,float,0,8,1,,0,20,\n"),
+              "no row with these values; its sizes are 8B, 1KiB");
+  std::string many;
+  for (int bytes = 4; bytes <= 4096; bytes *= 2)
+    many += "broadcast,8,float,0," + std::to_string(bytes) + ",1,,0,20,\n";
+  expect_text(reason(many), "no row with these values, but 11 other sizes, 4B to 4KiB");
   expect_text(reason("broadcast,8,half,0,67108864,4000,,0,20,\n"),
               "such a row, but its dtype differs");
   expect_text(reason("broadcast,8,float,3,67108864,4000,,0,20,\n"),

@@ -159,6 +159,17 @@ TEST(Shapes, SegmentsOfAnOverrideLoseNothing) {
                   "the link says what NCCL's protocols cost, and would lose it");
 }
 
+TEST(Shapes, ABandwidthOfZeroIsACableThatIsDown) {
+  const auto mistakes = [](const std::string& link, const std::string& items) {
+    return read_cluster_text(R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": ")" + link +
+                             R"("}, "links_override": [)" + items + "]}")
+        .mistakes;
+  };
+  expect_contains(mistakes("1GB/s", R"({"from": "gpu0", "to": "gpu1", "bandwidth": "0"})"),
+                  "a bandwidth must not be 0 |  | a cable that is broken is \"down\": true");
+  expect_lacks(mistakes("0", ""), "down");
+}
+
 TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
   const ReadCluster read =
       read_cluster_text(on_two_nodes(R"({"shape": "switch", )" + plain_link + "}"));

@@ -93,10 +93,10 @@ TEST(Quantities, Bandwidths) {
   EXPECT_EQ(good(parse_bandwidth("8kbps")), 1'000);
   EXPECT_EQ(good(parse_bandwidth("8001b/s")), 1000);
   expect_text(bad(parse_bandwidth("3b/s")),
-              "out-of-range: \"3b/s\" is less than half a byte per second |  | ");
+              "out-of-range: \"3b/s\" is less than half a byte per second |  | the least is 1B/s");
   // Rounding that would be noticed is not done.
   EXPECT_EQ(bad(parse_bandwidth("4b/s")),
-            "not-whole: \"4b/s\" is not a whole number of bytes per second |  | write \"1B/s\"");
+            "not-whole: \"4b/s\" is not a whole number of bytes per second |  | the least is 1B/s");
   EXPECT_EQ(bad(parse_bandwidth("1.5B/s")),
             "not-whole: \"1.5B/s\" is not a whole number of bytes per second |  | write \"1B/s\" "
             "or \"2B/s\"");
