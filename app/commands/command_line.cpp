@@ -183,10 +183,10 @@ int usage_error(Terminal& terminal, const std::string& command, const std::strin
   return exit_usage;
 }
 
-std::string help(const Options& program, bool full) {
+std::string help(const Options& program, bool full, std::size_t columns) {
   const Options& command = program.chosen();
-  if (&command != &program) return command_help(command);
-  return full ? full_help(program) : short_help(program);
+  if (&command != &program) return command_help(command, columns);
+  return full ? full_help(program, columns) : short_help(program, columns);
 }
 
 int run_action(const Options& program, const Action& action, Terminal& terminal) {
@@ -241,7 +241,7 @@ int run_program_line(const Executable& described, const std::vector<std::string>
     actions[command.name] =
         command.declare(program.command(command.name, command.summary, command.examples));
   if (arguments.empty()) {
-    terminal.err << short_help(program);
+    terminal.err << short_help(program, 0);
     return exit_usage;
   }
   try {
@@ -250,7 +250,8 @@ int run_program_line(const Executable& described, const std::vector<std::string>
     return usage_error(terminal, program.chosen().full_name(), error.what());
   }
   if (global.short_help || global.full_help) {
-    terminal.out << help(program, global.full_help);
+    terminal.out << help(program, global.full_help,
+                         terminal.out_is_terminal ? terminal.columns : 0);
     return exit_fine;
   }
   if (global.version) {

@@ -11,12 +11,20 @@
 namespace collsim {
 namespace {
 
-constexpr std::size_t page_width = 96;
+constexpr std::size_t widest_page = 96;
+constexpr std::size_t narrowest_page = 60;
+
+std::size_t width_of_page(std::size_t columns) {
+  return columns == 0 ? widest_page : std::clamp(columns, narrowest_page, widest_page);
+}
 
 // Two columns: a name, and words about it that are wrapped.
 class List {
  public:
-  explicit List(std::size_t name_width) : name_width_(name_width) {}
+  List(std::size_t name_width, std::size_t columns)
+      : name_width_(columns > 0 && columns < 80 ? std::min<std::size_t>(name_width, 16)
+                                                : name_width),
+        page_width_(width_of_page(columns)) {}
 
   void add(const std::string& name, const std::string& words) {
     text_ += "  " + name;
@@ -24,7 +32,7 @@ class List {
     if (name.size() > name_width_) start_line(column);
     pad(column);
     for (const std::string& word : split(words, ' ')) {
-      if (column + 1 + word.size() > page_width) {
+      if (column + 1 + word.size() > page_width_) {
         start_line(column);
         pad(column);
       }
@@ -47,6 +55,7 @@ class List {
   }
 
   std::size_t name_width_;
+  std::size_t page_width_;
   std::string text_;
 };
 
@@ -80,9 +89,9 @@ std::vector<const Option*> some(const Options& command, bool arguments) {
   return some;
 }
 
-std::string option_list(const Options& command, const std::string& help) {
+std::string option_list(const Options& command, std::size_t columns, const std::string& help) {
   constexpr std::size_t name_width = 24;
-  List list(name_width);
+  List list(name_width, columns);
   for (const Option* option : some(command, true))
     list.add(option->names.front(), words_about(*option));
   for (const Option* option : some(command, false))
@@ -92,11 +101,25 @@ std::string option_list(const Options& command, const std::string& help) {
   return list.text();
 }
 
-std::string command_list(const Options& program) {
+std::string command_list(const Options& program, std::size_t columns) {
   constexpr std::size_t name_width = 11;
-  List list(name_width);
+  List list(name_width, columns);
   for (const Options& command : program.commands()) list.add(command.name(), command.summary());
   return list.text();
+}
+
+// Words from the left margin on; lines begin where they are told to.
+std::string wrapped(const std::string& text, std::size_t columns) {
+  if (columns == 0) return text;
+  std::string lines;
+  std::size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    const bool fits = column + 1 + word.size() <= width_of_page(columns);
+    if (column > 0) lines += fits ? ' ' : '\n';
+    column = (column > 0 && fits ? column + 1 : 0) + word.size();
+    lines += word;
+  }
+  return lines;
 }
 
 std::string indented(const std::string& lines) {
@@ -108,14 +131,17 @@ std::string indented(const std::string& lines) {
 
 }  // namespace
 
-std::string short_help(const Options& program) {
-  return fmt::format(
-      "{0}\n{1}commands:\n{2}\"{3} COMMAND --help\" shows the options of a command and "
-      "examples; \"{3} --help\" has more.\n",
-      program.summary(), indented(program.examples()), command_list(program), program.name());
+std::string short_help(const Options& program, std::size_t columns) {
+  const std::string more = fmt::format(
+      "\"{0} COMMAND --help\" shows the options of a command and examples; \"{0} --help\" has "
+      "more.",
+      program.name());
+  return fmt::format("{}\n{}commands:\n{}{}\n", wrapped(program.summary(), columns),
+                     indented(program.examples()), command_list(program, columns),
+                     wrapped(more, columns));
 }
 
-std::string full_help(const Options& program) {
+std::string full_help(const Options& program, std::size_t columns) {
   constexpr const char* rest = R"(
 exit codes:
   0    success
@@ -134,19 +160,22 @@ environment:
   return fmt::format(
       "{}\n\nusage: {} COMMAND [OPTIONS] ...\n\n{}\ncommands:\n{}\n"
       "options, before or after the command:\n{}{}",
-      program.summary(), program.name(), indented(program.examples()), command_list(program),
-      option_list(program, "this text; after a command: its options and examples (-h: short help)"),
+      wrapped(program.summary(), columns), program.name(), indented(program.examples()),
+      command_list(program, columns),
+      option_list(program, columns,
+                  "this text; after a command: its options and examples (-h: short help)"),
       rest);
 }
 
-std::string command_help(const Options& command) {
-  std::string text = fmt::format("{}\n\nusage: {}", command.summary(), command.full_name());
+std::string command_help(const Options& command, std::size_t columns) {
+  std::string text =
+      fmt::format("{}\n\nusage: {}", wrapped(command.summary(), columns), command.full_name());
   if (!some(command, false).empty()) text += " [OPTIONS]";
   for (const Option* option : some(command, true)) text += " " + argument_name(*option);
   if (!command.commands().empty()) text += " COMMAND";
   text += "\n";
-  if (!command.commands().empty()) text += "\ncommands:\n" + command_list(command);
-  const std::string options = option_list(command, {});
+  if (!command.commands().empty()) text += "\ncommands:\n" + command_list(command, columns);
+  const std::string options = option_list(command, columns, {});
   if (!options.empty()) text += "\noptions:\n" + options;
   const Options* program = &command;
   while (program->parent() != nullptr) program = program->parent();

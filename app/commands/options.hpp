@@ -100,9 +100,10 @@ class Options {
                                        const std::vector<std::string>& allowed);
 
 // One screen: two examples and the commands.
-[[nodiscard]] std::string short_help(const Options& program);
+// For a terminal of so many columns, or 0: for any.
+[[nodiscard]] std::string short_help(const Options& program, std::size_t columns);
 // The same, and options, exit codes and environment variables.
-[[nodiscard]] std::string full_help(const Options& program);
-[[nodiscard]] std::string command_help(const Options& command);
+[[nodiscard]] std::string full_help(const Options& program, std::size_t columns);
+[[nodiscard]] std::string command_help(const Options& command, std::size_t columns);
 
 }  // namespace collsim

@@ -57,7 +57,9 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
 
 void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs) {
   Option& option =
-      command.choice("--format", format, format_names(), "output format (default: table)");
+      command.choice("--format", format, format_names(),
+                     "output format (default: table, whose \"x bound\" is the time divided by a "
+                     "lower bound that no schedule beats)");
   // As its files are called.
   option.take = [take = option.take](const std::string& name) {
     take(name == "md" ? "markdown" : name);
@@ -162,6 +164,18 @@ void Outputs::keep(JsonValue mistakes) {
   if (!files_.empty()) kept_.emplace_back(std::move(mistakes));
 }
 
+namespace {
+
+// A file goes on without the warnings of the run, and a table has no column for this one.
+void tell_calibration(std::ostream& out, const Results& results, Format format) {
+  if (format != Format::table && format != Format::markdown) return;
+  for (const Warning& warning : results.warnings)
+    if (warning.code == "uncalibrated-preset")
+      out << "\nnot calibrated: " << printable(warning.message) << '\n';
+}
+
+}  // namespace
+
 void Outputs::write(Terminal& terminal) const {
   for (const File& file : files_) {
     if (!has_results_ && file.name != "-") continue;
@@ -169,9 +183,10 @@ void Outputs::write(Terminal& terminal) const {
       if (file.is_page) return write_page(out);
       Printer printer(out, file.format, {file.name == "-" && terminal.colour, false}, several_);
       for (const auto& kept : kept_) {
-        if (const Results* results = std::get_if<Results>(&kept))
+        if (const Results* results = std::get_if<Results>(&kept)) {
           printer.print(*results);
-        else if (file.format == Format::json)
+          if (file.name != "-") tell_calibration(out, *results, file.format);
+        } else if (file.format == Format::json)
           printer.print(std::get<JsonValue>(kept));
       }
       printer.finish();

@@ -61,7 +61,8 @@ void for_each_measured(const JsonValue& row, const Write& write) {
 }
 
 // The parameters are columns of their own, and so is what was measured, if that was tried.  What a
-// training step is by rank and by communicator has no place in a column.
+// training step is by rank and by communicator has no place in a column, nor have errors of a
+// class, which are an object.
 template <class Write>
 void for_each_field(const JsonValue& row, bool compared, const Write& write) {
   for (const JsonValue::Member& member : row.members())
@@ -69,7 +70,8 @@ void for_each_field(const JsonValue& row, bool compared, const Write& write) {
       for (const JsonValue::Member& param : member.value.members()) write(param);
     else if (member.key == "measured" && compared)
       for_each_measured(row, write);
-    else if (member.key != "not_measured" && !member.key.starts_with("by_"))
+    else if (member.key != "not_measured" && member.key != "error_class" &&
+             !member.key.starts_with("by_"))
       write(member);
 }
 
@@ -100,9 +102,9 @@ std::vector<OptionalKeys> keys_of_later_rows(const CaseResult& row, const SweptV
     searched = searched || any || automatic;
   }
   if (nccl)
-    later.push_back({"algorithm",
-                     {"protocol", "nccl_algorithm", "nccl_protocol", "kernel_s", "host_s",
-                      "error_class", "calibrated"}});
+    later.push_back(
+        {"algorithm",
+         {"protocol", "nccl_algorithm", "nccl_protocol", "kernel_s", "host_s", "calibrated"}});
   if (searched) later.push_back({"root", {"search"}});
   return later;
 }

@@ -289,6 +289,20 @@ class Terminals(Test):
         self.assertGreater(seen["300"], 72)
         self.assertLessEqual(seen["300"], 100)
 
+    def test_files_say_what_is_not_calibrated(self):
+        for suffix in ("md", "txt"):
+            file = self.folder / f"ring.{suffix}"
+            self.run_collsim("predict", "all-reduce", "-b", "1M", "--preset", "dgx-h100", "--algorithm", "ring", "-q", "-o", file)
+            self.assertIn("\nnot calibrated: latency and overhead of preset dgx-h100", file.read_text())
+
+    def test_help_fits_the_terminal(self):
+        for words in (("--help",), ("-h",), ("predict", "--help"), ("run", "--help"), ("compare", "--help"), ("topo", "show", "--help")):
+            for columns, widest in (("60", 60), ("80", 80), ("300", 96)):
+                text, _ = self.on_a_terminal(*words, environment={"COLUMNS": columns, "NO_COLOR": "1"})
+                about = text.split("examples:")[0].split("exit codes:")[0]  # commands stay in one line, to be pasted
+                lines = [line for line in about.splitlines() if not line.lstrip().startswith(("collsim ", "usage:"))]
+                self.assertLessEqual(max(map(len, lines)), widest, (words, columns))
+
     def test_progress_comes_and_goes(self):
         file = self.file(LONG)
         seen, code = self.on_a_terminal("run", file, "--color", "never", "--format", "json", interrupt_at=b" left")

@@ -156,6 +156,7 @@ TEST(Csv, WhatOnlyLaterRowsHaveHasAColumnToo) {
   results.rows[1].bound_cut = "that, there";
   for (CaseResult& row : results.rows) row.params = {{"collective.algorithm", JsonValue("auto")}};
   results.rows[1].calibrated = true;
+  results.rows[1].error_class = ErrorClass{.machines = "InfiniBand"};
   const auto table = csv_of(written(results, Format::csv));
   for (const auto& row : table) EXPECT_EQ(row.size(), table[0].size());
   const auto cut = static_cast<std::size_t>(column_of(table, "bound_cut"));
@@ -165,6 +166,7 @@ TEST(Csv, WhatOnlyLaterRowsHaveHasAColumnToo) {
   const auto calibrated = static_cast<std::size_t>(column_of(table, "calibrated"));
   EXPECT_EQ(table[1][calibrated], "");
   EXPECT_EQ(table[2][calibrated], "true");
+  EXPECT_EQ(column_of(table, "error_class"), std::ssize(table[0])) << "an object";
   const auto time = static_cast<std::size_t>(column_of(table, "time_s"));
   EXPECT_EQ(std::stod(table[2][time]), results.rows[1].time_s());
 }
