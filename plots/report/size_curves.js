@@ -141,7 +141,7 @@ function addChoiceFigure(parent, results, view) {
     return name ? `${name}: ${finding.replace(/^(With|From|At) /, (word) => word.toLowerCase())}` : finding;
   };
   const explain = () => {
-    const text = curveText(results, curveSeries(results, view, chosen), chosen);
+    const text = [curveText(results, curveSeries(results, view, chosen), chosen), algorithmsText(view, chosen.page)].filter(Boolean).join(" ");
     return bandsOfCurves(view, chosen).length ? `${text} ${classBandsText(chosen.page.rows)}` : text;
   };
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
@@ -209,6 +209,19 @@ function curveDomain(results, series, what) {
   const [low, high] = [d3.min(marks) / 10, d3.max(marks) * 10];
   const others = [...yValues(series.filter(isBound)), ...linkRatesOf(results, what).map(({ y }) => y)];
   return domainOf([...marks, ...others.filter((y) => y >= low && y <= high)], "log");
+}
+
+/** Of one curve of the fastest: "Chosen: Tree LL up to 64 KiB, Tree LL128 up to 2 MiB, Ring Simple from 4 MiB on." */
+function algorithmsText({ xOf, quantity }, { groups }) {
+  if (groups.all.length !== 1 || distinct(groups.all[0].rows, (row) => row.algorithm) < 2) return "";
+  const stretches = [];
+  for (const row of groups.all[0].rows) {
+    if (stretches.at(-1)?.algorithm !== row.algorithm) stretches.push({ algorithm: row.algorithm, from: xOf(row), to: xOf(row) });
+    stretches.at(-1).to = xOf(row);
+  }
+  const last = stretches.pop();
+  const words = stretches.map(({ algorithm, to }) => `${algorithm} up to ${quantity.text(to)}`);
+  return `Chosen: ${words.join(", ")}, ${last.algorithm} from ${quantity.text(last.from)} on.`;
 }
 
 /** @param {Results} results @param {Series[]} series */

@@ -121,7 +121,13 @@ def rows_of(results, also=()):
         raise FigureError(f"{name} holds {len(rows):,} rows; a picture shows at most {MOST_ROWS:,}")
     for number, row in enumerate(rows):
         check_row(row, f"{name}, row {number}", also)
-    return rows
+    return [as_in_tables(row) for row in rows]
+
+
+def as_in_tables(row):
+    """Tables name what NCCL runs as NCCL does: Ring LL."""
+    algorithm, protocol = row.get("nccl_algorithm"), row.get("nccl_protocol")
+    return {**row, "algorithm": f"{algorithm} {protocol}"} if algorithm and protocol else row
 
 
 def check_row(row, where, also):

@@ -90,7 +90,8 @@ def series_of(results, along, also=()):
     `also`: what each row must have besides."""
     rows = rows_of(results, also)
     paths = dict.fromkeys(path for row in rows for path in row.get("params") or {})
-    parts = [part for part in map(Part, (*ASPECTS, *paths)) if not part.makes(along)]
+    chosen = {"algorithm", "chunks", "channels"} if all(row.get("nccl_algorithm") for row in rows) else ()
+    parts = [part for part in map(Part, (*ASPECTS, *paths)) if not part.makes(along) and part.path not in chosen]
     varying = [part for part in parts if distinct(rows, part.of) > 1 and not follows(rows, lambda row: row[along], part.of)]
     telling = []
     for part in varying:  # of what always changes together the first

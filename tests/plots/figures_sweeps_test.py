@@ -45,6 +45,11 @@ class Presets(unittest.TestCase):
         self.assertEqual(texts(figures.by_size(document).axes[0]), [*names, "all-reduce on dgx-h100 x 2, not calibrated"])
         document["rows"][1]["algorithm"] = names[0]
         self.assertEqual(texts(figures.by_size(document).axes[0]), ["all-reduce on dgx-h100 x 2, not calibrated"])
+        for row, protocol in zip(document["rows"], ("LL", "Simple")):
+            row.update(nccl_algorithm="Ring", nccl_protocol=protocol)
+        self.assertEqual(texts(figures.by_size(document).axes[0])[:2], ["Ring LL", "Ring Simple"])
+        for row in document["rows"]:
+            del row["nccl_algorithm"]
         document["axes"] += ["cluster.preset"]
         self.assertEqual(texts(figures.by_size(document).axes[0]), [])
 

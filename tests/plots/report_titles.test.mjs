@@ -32,6 +32,16 @@ test("only sizes that all have are judged, and that is said", () => {
   assert.equal(sizeTitle(overSizes({ ring: [1, 2], tree: [null, 3, 4], flat: [null, null, 1, 2] })), "The curves have no sizes in common, so none is the fastest");
 });
 
+test("a curve of what NCCL chooses names its algorithms", () => {
+  const text = (...names) => {
+    const rows = names.map((algorithm, i) => ({ params: [`${2 ** i}MiB`], size: 2 ** (20 + i), time: 1, algorithm }));
+    const xOf = (row) => row.size;
+    return page.algorithmsText({ xOf, quantity: page.quantities.size }, { groups: page.groupsOf(resultsOf(["collective.size"], ["size"], rows), xOf) });
+  };
+  assert.equal(text("Tree LL", "Tree LL", "Tree LL128", "Ring Simple"), "Chosen: Tree LL up to 2 MiB, Tree LL128 up to 4 MiB, Ring Simple from 8 MiB on.");
+  assert.equal(text("ring", "ring"), "");
+});
+
 test("a protocol is a choice, not another job", () => {
   const results = overSizes({ ll: [1, 2], simple: [2, 3] }, "measure.protocol", "protocol");
   assert.equal(page.areOtherJobs(results, (row) => row.size), false);
