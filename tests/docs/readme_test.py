@@ -96,19 +96,26 @@ def shares(row):
     return re.findall(r"(\d+(?:\.\d+)?) ?%", row)
 
 
+def words_of(number):
+    return {"1": "one", "2": "two", "3": "three", "4": "four"}.get(number, number)
+
+
 def check_accuracy(root):
     """What README.md says of the records of ./dev accuracy is what they say."""
     readme = (root / "README.md").read_text()
     published = (root / "docs/measurements/published.md").read_text()
     training = (root / "docs/measurements/training.md").read_text()
     fitted = (root / "scenarios/presets/fitted.json").read_text()
-    tables = re.search(r"fitted to (\d+) published", fitted).group(1)
+    tables, points = re.search(r"fitted to (\d+) published nccl-tests tables and (\d+) published points", fitted).groups()
+    both = re.search(r"predictions are from (\d+) tables", published).group(1)
+    if int(tables) + int(points) != int(both):
+        sys.exit(f"docs/measurements/published.md should say {int(tables) + int(points)} tables, as fitted.json does; it has {both}")
     owners = re.search(r"owners' medians is ([\d.]+)%", published).group(1)
     seen, unseen = re.findall(r"^\| all \| (\d+) \|.*$", published, re.MULTILINE)[:2]
     rows = re.findall(r"^\| all \|.*$", published, re.MULTILINE)
     steps = re.search(r"^\| all \| (\d+) \|.*$", training, re.MULTILINE)
     half, most = shares(rows[0])
-    summary = f"Of {int(seen):,} rows in {tables} published tables of nccl-tests on real clusters, half are predicted within {half} %, 95 % within {most} %"
+    summary = f"Of {int(seen):,} rows in {tables} published tables of nccl-tests and {words_of(points)} published points of real clusters, half are predicted within {half} %, 95 % within {most} %"
     if summary not in re.sub(r"\s+", " ", readme):
         sys.exit(f"README.md should say what docs/measurements/published.md says: {summary}")
     wanted = [(f"[{tables} published tables]", seen, shares(rows[0])),
