@@ -15,10 +15,10 @@
 namespace collsim {
 namespace {
 
-constexpr std::int64_t far = 1000;
-constexpr std::size_t most_named = 3;
+constexpr std::int64_t far_slower = 1000;
+constexpr std::size_t most_slow_links = 3;
 
-std::int64_t speed(const Topology& topology, LinkId id) {
+std::int64_t speed_of_link(const Topology& topology, LinkId id) {
   return topology.link(id).bandwidth.bytes_per_second();
 }
 
@@ -31,7 +31,7 @@ std::vector<LinkId> fastest_alike(const Topology& topology) {
   };
   for (std::size_t id = 0; id < links.size(); ++id) {
     LinkId& best = fastest.try_emplace(ends(id), id).first->second;
-    if (speed(topology, best) < speed(topology, LinkId(id))) best = LinkId(id);
+    if (speed_of_link(topology, best) < speed_of_link(topology, LinkId(id))) best = LinkId(id);
   }
   std::vector<LinkId> of_each;
   of_each.reserve(links.size());
@@ -62,9 +62,10 @@ std::vector<std::string> far_slower_links(const Topology& topology) {
   std::vector<std::string> found;
   const std::vector<LinkId> fastest = fastest_alike(topology);
   const auto links = topology.links();
-  for (std::size_t id = 0; id < links.size() && found.size() < most_named; ++id) {
-    const std::int64_t times = speed(topology, fastest[id]) / speed(topology, LinkId(id));
-    if (links[id].down || times < far) continue;
+  for (std::size_t id = 0; id < links.size() && found.size() < most_slow_links; ++id) {
+    const std::int64_t times =
+        speed_of_link(topology, fastest[id]) / speed_of_link(topology, LinkId(id));
+    if (links[id].down || times < far_slower) continue;
     found.push_back(fmt::format(
         "{} ({}) is {} times slower than {}; {}. A cable that is broken is \"down\": true",
         topology.name(LinkId(id)), to_text(links[id].bandwidth), with_commas(std::to_string(times)),
@@ -86,8 +87,9 @@ std::vector<std::string> links_too_narrow_to_use(const Topology& topology) {
   for (std::size_t id = 0; id < links.size(); ++id) {
     const bool of_switches = topology.kind(links[id].from) == NodeKind::network_switch &&
                              topology.kind(links[id].to) == NodeKind::network_switch;
-    const std::int64_t times = speed(topology, fastest[id]) / speed(topology, LinkId(id));
-    if (!of_switches || links[id].down || times >= far ||
+    const std::int64_t times =
+        speed_of_link(topology, fastest[id]) / speed_of_link(topology, LinkId(id));
+    if (!of_switches || links[id].down || times >= far_slower ||
         links[fastest[id].index()].bandwidth == links[id].bandwidth)
       continue;
     narrow.push_back(id);
@@ -100,7 +102,7 @@ std::vector<std::string> links_too_narrow_to_use(const Topology& topology) {
   std::set<std::pair<NodeId, NodeId>> named;  // a cable once, not in both directions
   for (const std::size_t id : narrow) {
     const Link& link = links[id];
-    if (!now[id] && then[id] && found.size() < most_named &&
+    if (!now[id] && then[id] && found.size() < most_slow_links &&
         named.emplace(std::min(link.from, link.to), std::max(link.from, link.to)).second)
       found.push_back(fmt::format(
           "{} ({}) carries nothing: messages take the widest of equally short ways, and {} has {}",
