@@ -6,7 +6,7 @@ import math
 import numpy
 
 from static import style
-from static.marks import curve_look, draw_measured, name_measured, why_not_judged
+from static.marks import NOISY, curve_look, draw_measured, name_measured, why_not_judged
 from static.reading import FigureError, name_of
 from static.series import jointly, series_of
 from static.units import count_text, fixed, time_text, times_text
@@ -49,28 +49,40 @@ def chunk_curve(frame, theme, results, *parts, names=()):
             (row["chunks"], row["measured"]["time_s"], row["measured"]["min_s"], row["measured"]["max_s"], why_not_judged(row["measured"]))
             for row in group if row.get("measured")]))
         ends.append((group[-1]["time_s"], label, look["color"]))
-    if alone:
-        draw_guides(axes, theme, series.all[0][1])
-    else:
+    guides = draw_guides(axes, theme, series.all[0][1]) if alone else None
+    if not alone:
         style.label_ends(axes, ends)
     name_measured(frame, theme, drawn, 0.11)
     style.name_machine(axes, theme, results)
     style.title(frame, axes, finding(series), HEIGHT, left=0.11, right=style.room_for(label for label, _ in series))
+    keep_readable(axes, theme, guides)
 
 
 def draw_guides(axes, theme, group):
-    """The optimum and the floor."""
+    """The optimum and the floor: where the former is, and the name of the latter."""
     known = {row["best_chunks"] for row in group if row.get("best_chunks")}
     best = known.pop() if len(known) == 1 and len({row.get("algorithm") for row in group}) == 1 else None  # else of several forms
     floors = {row.get("bound_s") for row in group}
-    if best and group[0]["chunks"] <= best <= group[-1]["chunks"]:
+    best = best if best and group[0]["chunks"] <= best <= group[-1]["chunks"] else None
+    if best:
         axes.axvline(best, color=theme["mark"], linestyle="--", linewidth=1.1)
         axes.annotate(f"best by formula: {count_text(float(fixed(best, 1)))}", (best, 0.97), xytext=(5, 0), va="top", fontsize=8.5,
                       xycoords=("data", "axes fraction"), textcoords="offset points", color=theme["mark"])
-    if len(floors) == 1 and (floor := floors.pop()):
-        axes.axhline(floor, color=theme["mark"], linestyle=":", linewidth=1.4)
-        axes.annotate(f"lower bound: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
-                      xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8.5, color=theme["mark"])
+    if len(floors) != 1 or not (floor := floors.pop()):
+        return best, None
+    axes.axhline(floor, color=theme["mark"], linestyle=":", linewidth=1.4)
+    return best, axes.annotate(f"lower bound: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
+                               xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8.5, color=theme["mark"])
+
+
+def keep_readable(axes, theme, guides):
+    """In a narrow picture the line of the optimum stops at the name of the floor."""
+    best, name = guides or (None, None)
+    if not best or not name:
+        return
+    left, right = map(math.log, axes.get_xlim())
+    if style.text_width(name.get_text()) / style.axes_width(axes) + 0.02 > (math.log(best) - left) / (right - left):
+        name.set_bbox({"facecolor": theme["paper"], "edgecolor": "none", "pad": 0.5})
 
 
 def draw_part(axes, theme, part, name):
@@ -110,7 +122,23 @@ def finding(series):
     if len(series) > 1:
         return several(series)
     group = series.all[0][1]
+    if too_noisy(group):
+        return f"Predicted: {lowered(predicted(group))}; {too_noisy(group)}"
     return predicted(group) + measured(group)
+
+
+def lowered(text):
+    """As the end of a sentence."""
+    return (text[0].lower() + text[1:]).replace(": ", ", ")
+
+
+def too_noisy(group):
+    """7 measurements are too noisy to judge; empty where one can be judged."""
+    whys = [why_not_judged(row["measured"]) for row in group if row.get("measured")]
+    if not whys or None in whys:
+        return ""
+    count = f"{count_text(len(whys))} measurement{'s' * (len(whys) > 1)}"
+    return f"{count} {'is' if len(whys) == 1 else 'are'} {NOISY}" if set(whys) == {NOISY} else f"none of {count} can be judged"
 
 
 def measured(group):

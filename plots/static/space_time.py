@@ -28,6 +28,11 @@ def rows_by_rank(run):
     return [f"rank {rank}" for rank in run.ranks]
 
 
+def written(name):
+    """gpu0 → gpu1"""
+    return name.replace("->", " → ")
+
+
 def busiest_links(run, most):
     """In the order of the run."""
     busy = dict.fromkeys(run.links, 0)
@@ -64,7 +69,8 @@ def draw(frame, theme, traces, links, names):
     halves = [None if links else halves_of(run) for run in runs]
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
-    style.title(frame, panels[0], finding(runs) + left_out(runs, rows, links), total, left=0.17 if links else 0.11,
+    style.title(frame, panels[0], finding(runs) + left_out(runs, rows, links), total,
+                left=style.room_for_rows([written(name) for names in rows for name in names], 0.17 if links else 0.11),
                 above=0.12 + 0.16 * (len(runs) > 1) + 0.16 * any(halves), below=below_axis(runs, links))
     frame.subplots_adjust(hspace=(0.52 if any(halves) else 0.36) * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
@@ -127,7 +133,7 @@ def draw_run(axes, theme, run, names, links, longest):
     row_of = {name: row for row, name in enumerate(names)}
     axes.set_xlim(0, longest * 1.005)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks([row + BAR_TOP + BAR_HEIGHT / 2 for row in range(len(names))], [name.replace("->", " → ") for name in names])
+    axes.set_yticks([row + BAR_TOP + BAR_HEIGHT / 2 for row in range(len(names))], list(map(written, names)))
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if links:

@@ -21,7 +21,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from static.both import merged
 from static.reading import FigureError, trust
@@ -138,6 +140,7 @@ def align(frames):
     left, right = max(place.x0 for _, place in places), min(place.x1 for _, place in places)
     for axes, place in places:
         axes.set_position((left, place.y0, right - left, place.height))
+        thin_ticks(axes)
 
 
 def save(figure, path, dpi=160, dark=None):
@@ -258,6 +261,37 @@ def ticks_of(values, most):
     return [2.0**power for power in range(first, last + 1, 1 + (last - first) // most)]
 
 
+def text_width(text, size=8.5):
+    """In inches, in the font of the figure."""
+    return TextPath((0, 0), text, size=size, prop=FontProperties()).get_extents().width / 72 if text else 0
+
+
+def room_for_rows(names, least):
+    """Where axes begin so that names of rows fit beside them, as a part of WIDTH; at least `least`."""
+    return max(least, (max(map(text_width, names), default=0) + 0.2) / WIDTH)
+
+
+def axes_width(axes):
+    """In inches."""
+    return axes.get_position().width * axes.figure.bbox.width / axes.figure.dpi
+
+
+def thin_ticks(axes, between=0.08):
+    """Of given ticks of the lower axis every second, third ... where their names would touch."""
+    if not isinstance(axes.xaxis.get_major_locator(), FixedLocator) or axes.get_xscale() != "log":
+        return
+    low, high = map(math.log, axes.get_xlim())
+    name, wide = axes.xaxis.get_major_formatter(), axes_width(axes)
+    ticks = [(tick, (math.log(tick) - low) / (high - low) * wide, text_width(name(tick))) for tick in axes.get_xticks()
+             if low <= math.log(tick) <= high]
+    for step in range(1, len(ticks)):
+        kept = ticks[::step]
+        if all(b[1] - a[1] > (a[2] + b[2]) / 2 + between for a, b in zip(kept, kept[1:])):
+            break
+    if step > 1:
+        axes.set_xticks([tick for tick, _, _ in kept])
+
+
 def log_counts(axes, counts, name, text=count_text, most=14):
     axes.set_xscale("log", base=2)
     plain(axes.xaxis, text, ticks_of(counts, most))
@@ -287,6 +321,7 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
     axes.set_title("\n".join(lines), pad=72 * above)
     frame.subplots_adjust(left=left * narrower, right=1 - (1 - right) * narrower, bottom=below / height,
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
+    thin_ticks(axes)
 
 
 def name_machine(axes, theme, results):

@@ -43,7 +43,12 @@ class Curve(unittest.TestCase):
         predicted = "57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1"
         self.assertEqual(self.title({57: 0.0034, 64: 0.0033}), f"{predicted}; measured, 64 are best")
         self.assertEqual(self.title({1: 0.019, 57: 0.0032}), f"{predicted}; measured, 57 are best, too")
-        self.assertEqual(self.title({57: 0.0034, 64: 0.0033}, noisy=True), predicted)
+
+    def test_a_title_that_no_measurement_supports_says_that_it_is_a_prediction(self):
+        predicted = "Predicted: 57 chunks are best, 5.7 times faster than 1; 4,096 are slower than 1; "
+        self.assertEqual(self.title({57: 0.0034, 64: 0.0033}, noisy=True), f"{predicted}2 measurements are too noisy to judge")
+        self.assertEqual(self.title({57: 0.0034}, noisy=True), f"{predicted}1 measurement is too noisy to judge")
+        self.assertEqual(self.title({57: 0.0034}, data="wrong"), f"{predicted}none of 1 measurement can be judged")
 
 
     def test_what_is_too_noisy_is_an_open_square_as_on_the_pages(self):

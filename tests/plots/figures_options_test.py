@@ -23,6 +23,13 @@ HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
 if HAS_MATPLOTLIB:
     sys.path.insert(0, str(ROOT / "plots"))
     import figures
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+
+def boxes_of(figure, labels):
+    """Where words are, in pixels, from left to right."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    return sorted((label.get_window_extent(renderer) for label in labels if label.get_text()), key=lambda box: box.x0)
 
 
 class Options(unittest.TestCase):
@@ -71,6 +78,28 @@ class Options(unittest.TestCase):
         done = draw("links-time", trace, "-o", picture)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("; the 80 busiest of 95 links", " ".join(re.findall(r">([^<]*)</text>", picture.read_text())))
+
+    def test_names_below_a_narrow_axis_do_not_touch(self):
+        scenario = ROOT / "scenarios/lecture/ring-broadcast.json"
+        done = subprocess.run([PROGRAM, "run", scenario, "--quiet", "--format", "json"], capture_output=True, text=True, check=True)
+        for width, least in ((3.3, 3), (7.4, 10)):
+            figure = figures.stack([(figures.chunk_curve, [json.loads(done.stdout)], {})], width=width)
+            boxes = boxes_of(figure, figure.axes[0].get_xticklabels())
+            self.assertGreaterEqual(len(boxes), least)
+            for left, right in zip(boxes, boxes[1:]):
+                self.assertLess(left.x1 + 2, right.x0)
+            crossed = [text.get_bbox_patch() is not None for text in figure.axes[0].texts if text.get_text().startswith("lower bound")]
+            self.assertEqual(crossed, [width < 4])  # there the line of the optimum would go through the name
+
+    def test_long_names_of_links_are_in_the_picture(self):
+        trace = self.read()
+        for event in trace["traceEvents"]:
+            if "link" in event.get("args", {}):
+                event["args"]["link"] = f"node0.{event['args']['link']}.nvswitch"
+        figure = figures.stack([(figures.links_time, [trace], {})])
+        boxes = boxes_of(figure, figure.axes[0].get_yticklabels())
+        self.assertGreater(len(boxes), 4)
+        self.assertGreater(min(box.x0 for box in boxes), 0)
 
     def test_a_png_is_as_fine_as_asked_for(self):
         def width(*options):

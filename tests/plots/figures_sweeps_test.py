@@ -53,6 +53,14 @@ class Presets(unittest.TestCase):
         document["axes"] += ["cluster.preset"]
         self.assertEqual(texts(figures.by_size(document).axes[0]), [])
 
+    def test_a_title_speaks_of_what_the_axis_shows(self):
+        words = [PROGRAM, "predict", "all-reduce", "-b", "1K", "-e", "1G", "-f", "32", "--preset", "dgx-h100", "--quiet", "--format", "json"]
+        document = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        titles = {metric: " ".join(figures.by_size(document, metric=metric).axes[0].get_title(loc="left").split()) for metric in ("time", "algbw", "busbw")}
+        self.assertRegex(titles["time"], r"^1 KiB take [\d.]+ us, 1 GiB [\d.]+ ms; up to 1 MiB the time does not double$")
+        self.assertRegex(titles["algbw"], r"^algbw reaches [\d.]+ GB/s at 1 GiB")
+        self.assertRegex(titles["busbw"], r"^busbw reaches [\d.]+ GB/s at 1 GiB")
+
 
 class Sweeps(unittest.TestCase):
     def sweep(self, *words):
