@@ -8,6 +8,7 @@ usage: build.py ROOT PROGRAM PLAYGROUND FOLDER
 Needs cmark-gfm, which renders Markdown as forges do.  Links that lead nowhere are errors, each with its page.
 """
 import html
+import json
 import os
 import pathlib
 import re
@@ -216,8 +217,7 @@ class Site:
                              cwd=self.root, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             raise Broken(f"{scenario}: {run.stderr.strip() or run.stdout.strip()}")
-        title = re.search(r"<title>(.*?)</title>", (self.folder / address).read_text(), re.DOTALL)
-        return address, html.unescape(title[1]) if title else scenario
+        return address, json.loads((self.root / scenario).read_text()).get("title", scenario)
 
     # --- all of it ---
 

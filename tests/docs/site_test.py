@@ -47,6 +47,13 @@ def check_site(root, program, work):
     gallery = (work / "site/gallery.html").read_text()
     lessons = list((root / "docs/lessons").glob("[0-9]*.md"))
     assert gallery.count("<article>") == len(lessons), "a lesson is missing in the gallery"
+    reports = dict(re.findall(r'<li><a href="(reports/[^"]*)">(.*?)</a></li>', gallery))
+    assert len(reports) > 3 and len(set(reports.values())) == len(reports), f"links to reports that are called alike: {reports}"
+    assert reports["reports/ring-broadcast.html"] == "Ring broadcast: into how many messages should the buffer be cut?", reports
+    front = (work / "site/index.html").read_text()
+    picture, what = front.find("<picture"), front.find("How long does an all-reduce take on your GPUs")
+    assert 0 < what < 600 + front.find("<h1"), "the front page does not begin with what collsim is"
+    assert what < picture < front.find("<h2"), "the front page's picture is not at its top"
 
 
 def check_a_broken_link(root, program, work):
