@@ -2,7 +2,8 @@
 // What cutting into chunks gains and costs: title of the curve of time over chunks, and the two costs
 // whose sum it is.
 
-/** @typedef {{chunks: number, time: number, measured?: number|null}} CutRun   one run, in seconds */
+/** @typedef {{chunks: number, time: number, measured?: number|null, unjudged?: "noisy"|"wrong"|null}} CutRun
+ *  one run, in seconds; unjudged: why it was measured to no avail */
 
 /**
  * "57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1"; where runs were measured, also what was
@@ -10,7 +11,22 @@
  * @param {CutRun[]} runs   by chunks, at least two
  */
 function chunkCurveTitle(runs) {
+  const unjudged = unjudgedText(runs);
+  if (unjudged) return `Predicted: ${lowered(predictedCutTitle(runs)).replaceAll(": ", ", ")}; ${unjudged}`;
   return `${predictedCutTitle(runs)}${measuredCutTitle(runs)}`;
+}
+
+/** "7 measurements are too noisy to judge"; empty where one can be judged, or none was made. @param {CutRun[]} runs */
+function unjudgedText(runs) {
+  const whys = runs.map(({ unjudged }) => unjudged).filter(Boolean);
+  if (!whys.length || runs.some(({ measured }) => measured > 0)) return "";
+  const count = `${countText(whys.length)} measurement${whys.length === 1 ? "" : "s"}`;
+  return whys.includes("wrong") ? `none of ${count} can be judged` : `${count} ${whys.length === 1 ? "is" : "are"} too noisy to judge`;
+}
+
+/** As the end of a sentence. @param {string} sentence */
+function lowered(sentence) {
+  return sentence[0].toLowerCase() + sentence.slice(1);
 }
 
 /** "; measured, 64 are best" @param {CutRun[]} runs */

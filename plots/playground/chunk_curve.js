@@ -135,14 +135,11 @@ function curveTitle({ simulated }) {
 /** Why the curve is as it is: what its ends spend their time on. @param {ChunkCurve} curve */
 function curveReason({ simulated, ends }) {
   const [least, most] = d3.extent(simulated, ({ y }) => y);
-  const words = ends.map(({ chunks, shares }) => `With ${countText(chunks)} chunk${chunks === 1 ? "" : "s"} ${lowered(breakdownTitle(shares))}.`).join(" ");
+  const isLast = (chunks) => chunks === ends[0].chunks || chunks === simulated.at(-1).x;
+  const whose = (chunks) => `${countText(chunks)} chunk${chunks === 1 ? "" : "s"}${isLast(chunks) ? "" : ", the most whose path is followed here,"}`;
+  const words = ends.map(({ chunks, shares }) => `With ${whose(chunks)} ${lowered(breakdownTitle(shares))}.`).join(" ");
   if (most <= least * 1.001) return `Cutting makes no difference here. ${words}`;
   if (simulated[0].y === least) return `Cutting does not help here. ${words}`;
   if (simulated.at(-1).y === least) return `Cutting helps as far as was simulated. ${words}`;
   return `Both too few and too many messages cost time. ${words}`;
-}
-
-/** @param {string} sentence */
-function lowered(sentence) {
-  return sentence[0].toLowerCase() + sentence.slice(1);
 }

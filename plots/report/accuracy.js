@@ -60,7 +60,7 @@ function accuracyText(judged, others) {
   }
   const noisy = others.filter((row) => row.measured.noisy && !isWrong(row)).length;
   const wrong = others.filter(isWrong).length;
-  if (noisy) sentences.push(`${noisy} more scattered too much to judge (open squares).`);
+  if (noisy) sentences.push(`${noisy}${judged.length ? " more" : ""} scattered too much to judge (open squares).`);
   if (wrong) sentences.push(`${wrong} gave wrong data (crossed squares).`);
   return sentences.join(" ");
 }

@@ -62,7 +62,7 @@ function endsText({ data }, { all }) {
     .filter(({ chunks }) => chunks !== undefined)
     .sort((a, b) => a.chunks - b.chunks);
   const ends = known.length > 1 ? [known[0], known.at(-1)] : known;
-  return ends.map(({ chunks, shares }) => `With ${countText(chunks)} chunk${chunks === 1 ? "" : "s"} ${breakdownTitle(shares).replace(/^./, (letter) => letter.toLowerCase())}.`).join(" ");
+  return ends.map(({ chunks, shares }) => `With ${countText(chunks)} chunk${chunks === 1 ? "" : "s"} ${lowered(breakdownTitle(shares))}.`).join(" ");
 }
 
 /** The one formula of all rows of a group; null when they have several, as on other machines.
@@ -115,10 +115,18 @@ function fastestOf(rows) {
   return rows.reduce((a, b) => (b.time < a.time ? b : a));
 }
 
+/** @param {Row} row @returns {CutRun} */
+function cutRun(row) {
+  const { chunks, time, measured } = row;
+  if (!measured) return { chunks, time };
+  if (isJudged(row)) return { chunks, time, measured: measured.time };
+  return { chunks, time, unjudged: isWrong(row) ? "wrong" : "noisy" };
+}
+
 /** The finding. @param {Groups} groups */
 function chunksTitle({ all }) {
   if (all.length > 1) return severalCurvesTitle(all);
-  return chunkCurveTitle(all[0].rows.map((row) => ({ chunks: row.chunks, time: row.time, measured: row.measured && isJudged(row) ? row.measured.time : null })));
+  return chunkCurveTitle(all[0].rows.map(cutRun));
 }
 
 /** @param {Group[]} groups */

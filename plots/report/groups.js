@@ -90,6 +90,13 @@ function wordsFor(results, xOf, isIgnored = () => false) {
   return (row) => telling.map((i) => paramWords(results, i, row)).join(", ");
 }
 
+/** What is measured, or was to be; grey is what says nothing about a prediction. */
+const measuredKinds = [
+  { name: "measured", mark: "square", isOf: (row) => isJudged(row) },
+  { name: "too noisy to judge", mark: "square", own: 8, isOf: (row) => !isJudged(row) && !isWrong(row) },
+  { name: "wrong data", mark: "crossed", own: 8, isOf: (row) => isWrong(row) },
+];
+
 /**
  * The series of groups over x: formula as a line, simulation as dots, measurement as squares.
  * @param {Results} results @param {Groups} groups @param {(row: Row) => number} xOf
@@ -119,16 +126,18 @@ function seriesOf(results, groups, xOf, of) {
       points: group.rows.map((row) => point(row, of.simulated(row))),
       nameless: alone && !several,
     });
-    const measured = group.rows.filter((row) => of.measured(row) !== null);
-    if (measured.length)
+    for (const { name, mark, isOf, own } of measuredKinds) {
+      const rows = group.rows.filter((row) => row.measured && isOf(row) && of.measured(row) !== null);
+      if (!rows.length) continue;
       series.push({
-        name: "measured",
-        colour: alone ? 2 : colour,
-        mark: "square",
+        name,
+        colour: own ?? (alone ? 2 : colour),
+        mark,
         open: true, // what was predicted shows through
-        points: measured.map((row) => ({ ...point(row, 0), ...of.measured(row) })),
+        points: rows.map((row) => ({ ...point(row, 0), ...of.measured(row) })),
         nameless: !alone,
       });
+    }
   }
   return series;
 }
@@ -138,9 +147,10 @@ function marksText(series) {
   const words = [];
   if (series.some((one) => one.line === "solid")) words.push("line: the closed form");
   words.push("dots: simulated");
-  const squares = series.filter((one) => one.mark === "square");
+  const squares = series.filter((one) => one.mark === "square" || one.mark === "crossed");
+  const [, ...unjudged] = measuredKinds.map(({ name }) => name).filter((name, i) => !i || squares.some((one) => one.name === name));
   const scatter = squares.some(({ points }) => points.some((p) => p.low < p.high));
-  if (squares.length) words.push(`squares: measured${scatter ? ", with the fastest and slowest run" : ""}`);
+  if (squares.length) words.push(`squares: measured${scatter ? ", with the fastest and slowest run" : ""}${unjudged.length ? ` (grey: ${unjudged.join(", or ")})` : ""}`);
   const text = words.join("; ");
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }

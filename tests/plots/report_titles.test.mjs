@@ -109,6 +109,10 @@ test("what was measured best is named beside what was predicted", () => {
   assert.equal(title([[1, 9, 9.1], [57, 3, 3.3], [64, 3.1, 3.2], [512, 4, 5]]), "57 chunks are best: 3 times faster than 1; measured, 64 are best");
   assert.equal(title([[1, 9, 9.1], [57, 3, 3.3], [64, 3.1, 3.4]]), "57 chunks are best: 3 times faster than 1; measured, 57 are best, too");
   assert.equal(title([[1, 3, 3], [2, 4, 5], [4, 9, 2, { noisy: true }]]), "1 chunk is best; 4 take 3 times as long; measured, 1 is best, too");
+  // Where nothing that was measured can be judged, a title must not look as if it were measured.
+  const noisy = { noisy: true };
+  assert.equal(title([[1, 9, 9.1, noisy], [57, 3, 3.3, noisy], [64, 3.1, null]]), "Predicted: 57 chunks are best, 3 times faster than 1; 2 measurements are too noisy to judge");
+  assert.equal(title([[1, 9, 9, noisy], [2, 6, 6, { data: "wrong" }], [4, 3, null]]), "Predicted: more chunks help up to the last, 4, 3 times faster than 1; none of 2 measurements can be judged");
   assert.equal(title([[1, 9, null], [57, 3, 3.3], [64, 3.1, null]]), "57 chunks are best: 3 times faster than 1");
 });
 
@@ -304,6 +308,8 @@ test("how far predictions are off says of how many rows, and no percentile of a 
   assert.equal(page.accuracyTitle(rows(1), []), "The prediction is 1.0% off the measurement");
   assert.doesNotMatch(page.accuracyText(rows(3), []), /percentile/);
   assert.match(page.accuracyText(rows(30), []), /95th percentile 3\.0%/);
+  assert.match(page.accuracyText(rows(3), noisy), /\. 1 more scattered too much to judge/);
+  assert.match(page.accuracyText([], [...noisy, ...noisy]), /^2 scattered too much to judge/);
 });
 
 test("an error that is not zero is never called 0.0%", () => {
