@@ -154,11 +154,13 @@ function drawAxis(group, scale, axis, side, across) {
 /** Right of an axis there is at least so much room. In pixels. */
 const airRight = 8;
 
-/** Moves labels at the end of an axis to the left where they would stick out. */
+/** Moves labels at the ends of an axis inwards where they would stick out. */
 function keepLabelsInside(group, scale, ticks, texts) {
   const [, to] = scale.range();
   group.selectAll(".tick text").each(function (_, i) {
     const out = scale(ticks[i]) + textWidth(texts[i]) / 2 - (to + airRight);
+    const outLeft = textWidth(texts[i]) / 2 - scale(ticks[i]);
     if (out > 0) d3.select(this).attr("x", -out);
+    else if (outLeft > 0) d3.select(this).attr("x", outLeft);
   });
 }

@@ -24,6 +24,7 @@ page.results.forEach((data, i) => {
   report.append(section);
   addSummary(section, results, severalResults ? "h2" : "h1");
   if (results.rows.length) for (const view of data.steps ? stepViews : views) view(section, results);
+  if (!severalResults) addFindings(section);
 });
 const end = element("div", "end"); // on paper the last line stays with what is above it
 report.append(end);

@@ -167,7 +167,7 @@ function addChoiceFigure(parent, results, view) {
   });
   const changed = () => {
     setTitle(title());
-    figure.querySelector("figcaption p").textContent = explain();
+    setWords(figure.querySelector("figcaption p"), explain());
     setRows({ columns: rowColumns(results), rows: chosen.page.rows });
     redraw();
   };

@@ -3,18 +3,36 @@
 
 /** Links to each of several results. @param {HTMLElement} parent @param {any[]} all */
 function addContents(parent, all) {
+  parent.append(linkList("Results", all.map((data, i) => ({ to: `r${i + 1}`, text: data.title || data.name }))));
+}
+
+/** Fewer figures are seen at once. */
+const leastListed = 4;
+
+/** The findings of a report, each with a link to its figure. @param {HTMLElement} section */
+function addFindings(section) {
+  const figures = [...section.querySelectorAll("figure")];
+  if (figures.length < leastListed) return;
+  const frame = linkList("Findings", figures.map((figure) => ({ to: figure.id, text: figure.querySelector("h3").textContent })));
+  frame.classList.add("screen-only");
+  figures[0].before(frame);
+}
+
+/** @param {string} name of the list, for those who do not see it @param {{to: string, text: string}[]} links */
+function linkList(name, links) {
   const list = element("ol", "contents");
-  all.forEach((data, i) => {
-    const link = /** @type {HTMLAnchorElement} */ (element("a", "", data.title || data.name));
-    link.href = `#r${i + 1}`;
+  for (const { to, text } of links) {
+    const link = /** @type {HTMLAnchorElement} */ (element("a"));
+    setWords(link, text);
+    link.href = `#${to}`;
     const line = element("li");
     line.append(link);
     list.append(line);
-  });
+  }
   const frame = element("nav");
-  frame.setAttribute("aria-label", "Results");
+  frame.setAttribute("aria-label", name);
   frame.append(list);
-  parent.append(frame);
+  return frame;
 }
 
 /** @param {HTMLElement} parent @param {Results} results @param {string} tag "h1" or "h2" */

@@ -179,6 +179,22 @@ test("several results have a list of links to them", async () => {
   await close(page);
 });
 
+test("one result of several figures begins with a list of what they say, and few rows end it", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast"));
+  assert.deepEqual(await page.locator("nav a").allTextContents(), await page.locator("figure h3").allTextContents());
+  await page.locator("nav a").nth(1).click();
+  assert.ok(Math.abs((await page.locator("figure").nth(1).boundingBox()).y) < 100);
+  assert.equal(await page.locator(".numbers tbody tr").count(), 12);
+  assert.equal(await page.locator(".numbers").isVisible(), true);
+  const whole = await page.locator("#chunk-curve figcaption p .whole").allTextContents();
+  for (const number of ["64 MiB", "5 us", "25 GB/s"]) assert.ok(whole.includes(number), `a line may end inside ${number}`);
+  await close(page);
+  const many = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"));
+  assert.ok((await many.locator(".numbers tbody tr").count()) > 12);
+  assert.equal(await many.locator(".numbers").isVisible(), false);
+  await close(many);
+});
+
 test("the pale start of a bar is the startup of the links it crosses", async () => {
   const change = { shape: "chain", ranks: 3, link: { bandwidth: "1GB/s", overhead: "50us" }, links_override: [{ from: "gpu1", to: "gpu2", overhead: "500us" }] };
   const scenario = { scenario: 1, cluster: change, collective: { op: "broadcast", algorithm: "chain", size: "1MB" } };
@@ -218,6 +234,8 @@ test("measured beside predicted: squares, errors, and what is too noisy to judge
   const rows = 12;
   assert.equal(await page.locator("#chunk-curve .series .mark.square").count(), rows);
   assert.equal(await page.locator("#chunk-curve .error-bar").count(), rows);
+  assert.equal(await page.locator('#chunk-curve [data-series="too noisy to judge"] .mark').count(), 1);
+  assert.ok((await page.locator("#chunk-curve .series-name").allTextContents()).includes("too noisy to judge"));
   assert.equal(await page.locator("#accuracy .series .mark.square:not(.open)").count(), rows - 1);
   assert.equal(await page.locator("#accuracy .series .mark.square.open").count(), 1);
   // errors are 1/1.1 - 1, 1/1.11 - 1, 1/1.13 - 1 ... 1/1.21 - 1: median of eleven the sixth.
