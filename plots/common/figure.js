@@ -31,9 +31,9 @@ function element(tag, className, text) {
   return made;
 }
 
-/** Numbers with their units, and words: no line ends inside one that has a blank or a hyphen. 
-/** Those without are matched too, so that none is scanned twice: a word in the data may be very
-/** long. */
+/** Numbers with their units, and words: no line ends inside one that has a blank or a hyphen.
+ *  Those without are matched too, so that none is scanned twice: a word in the data may be very
+ *  long. */
 const wholes = /\d[\d.,]*(?: (?:[kKMGT]i?B\/s|[kMGT]b\/s|[KMGT]iB|B|[pnum]?s)(?![\w/]))?|[A-Za-z]+(?:-[A-Za-z]+)*/g;
 
 /** @param {HTMLElement} parent @param {string} text */
@@ -61,10 +61,11 @@ function addFigure(parent, parts) {
   const title = element("h3");
   setWords(title, parts.title);
   caption.append(title);
-  if (parts.text) caption.append(parts.folded ? foldedText(parts.text) : element("p", "", parts.text));
+  if (parts.text) caption.append(parts.folded ? foldedText(parts.text) : paragraph(parts.text));
   const host = element("div", "drawing");
   const tools = element("div", "figure-tools screen-only");
-  tools.append(element("span", "hint", parts.hint ?? ""), saveButton(host, parts.id, () => title.textContent));
+  const ofDrawing = [element("span", "hint", parts.hint ?? ""), saveButton(host, parts.id, () => title.textContent)];
+  tools.append(...ofDrawing);
   const setRows = (table) => {
     const before = tools.querySelector("details");
     const made = dataTable(table);
@@ -83,6 +84,7 @@ function addFigure(parent, parts) {
     if (drawnWidth < 1) return;
     host.replaceChildren();
     parts.draw(host, drawnWidth);
+    for (const one of ofDrawing) one.hidden = !host.querySelector("svg"); // words stand there instead
     const [, , wide, high] = host.querySelector("svg")?.getAttribute("viewBox").split(" ").map(Number) ?? [0, 0, 1, 1];
     host.style.setProperty("--wide-per-high", String(wide / high)); // how large it is on paper
     host.style.setProperty("--wide", String(wide));
@@ -100,9 +102,16 @@ function addFigure(parent, parts) {
 }
 
 /** @param {string} text */
+function paragraph(text) {
+  const made = element("p");
+  setWords(made, text);
+  return made;
+}
+
+/** @param {string} text */
 function foldedText(text) {
   const details = element("details", "how-to-read");
-  details.append(element("summary", "", "How to read it"), element("p", "", text));
+  details.append(element("summary", "", "How to read it"), paragraph(text));
   return details;
 }
 

@@ -105,7 +105,7 @@ function drawCable(svg, from, to, link, colour, fastest, room) {
     .attr("stroke-dasharray", link.messages ? null : "2 4");
   cable
     .append("title")
-    .text(`${link.name}: busy ${percentText(link.busy)} of the time\n${bytesText(link.bytes)} in ${countText(link.messages)} messages, ${rateText(link.bytes_per_s)}`);
+    .text(`${link.name}: busy ${percentText(link.busy)} of the time\n${bytesText(link.bytes)} in ${countText(link.messages)} message${link.messages === 1 ? "" : "s"}, ${rateText(link.bytes_per_s)}`);
   return cable;
 }
 
@@ -186,11 +186,12 @@ function drawKinds(svg, kinds, width, y) {
 /** What the colours mean. */
 function drawRamp(svg, colour, width, height) {
   const y = height - 30;
-  const each = Math.min(160, width / 3) / 10;
+  const [least, most] = ["idle", "busy all the time"];
+  const each = Math.min(160, width / 3, width - 2 * (textWidth(most) + 8)) / 10;
   const left = width / 2 - each * 5;
   for (let i = 0; i < 10; ++i)
     svg.append("rect").attr("x", left + i * each).attr("y", y).attr("width", each + 0.5).attr("height", 8).attr("fill", colour((i + 0.5) / 10));
-  for (const [text, x, anchor] of [["idle", left - 6, "end"], ["busy all the time", left + each * 10 + 6, "start"]])
+  for (const [text, x, anchor] of [[least, left - 6, "end"], [most, left + each * 10 + 6, "start"]])
     svg.append("text").attr("x", x).attr("y", y + 8).attr("text-anchor", anchor).text(text);
 }
 

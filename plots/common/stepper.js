@@ -180,6 +180,7 @@ function stepperControls(host, { end }) {
   Object.assign(scrub, { type: "range", min: "0", max: "1000", step: "1", className: "scrub" });
   scrub.setAttribute("aria-label", "time of the run");
   const clock = element("output", "clock");
+  clock.setAttribute("aria-live", "off"); // it changes with every frame
   bar.append(scrub, clock);
   host.append(bar);
   return {

@@ -76,7 +76,7 @@ function machineFigure(parent, page) {
     { head: "bytes", cell: (link) => bytesText(link.bytes) },
     { head: "messages", cell: (link) => countText(link.messages) },
   ];
-  /** null: it has too many steps; undefined: not known yet. */
+  /** null: its steps were not kept; undefined: not known yet. */
   let machine;
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "machine",
@@ -85,7 +85,7 @@ function machineFigure(parent, page) {
     text: "Circles are ranks, boxes other devices. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
     draw: (host, width) => {
       if (machine === undefined) return;
-      if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
+      if (!machine) return host.append(element("p", "muted", "Too many steps: use fewer chunks or ranks."));
       const mark = drawMachine(host, width, machine, machine.links, machineTitle(machine.links));
       const { steps } = page.now.answer;
       const show = (place) => {
@@ -98,7 +98,7 @@ function machineFigure(parent, page) {
     table: { columns, rows: [] },
   });
   return whenSeen(figure, () => {
-    machine = hasStepper(page.now) ? machineOf(page.now, page.engine) : null;
+    machine = page.now.answer.steps ? machineOf(page.now, page.engine) : null;
     setTitle(machine ? machineTitle(machine.links) : "The machine");
     setRows({ columns, rows: machine?.links ?? [] });
     redraw();

@@ -14,6 +14,9 @@ test("the moving picture begins at the start, and says what happens", async () =
   const moment = () => page.locator("#stepper .moment").textContent();
   assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of/);
   assert.match(await moment(), /^Start: /);
+  const [accent, first] = await page.locator("#stepper .scrub").evaluate((one) => [getComputedStyle(one).accentColor, getComputedStyle(document.querySelector("#stepper .had")).getPropertyValue("--c1")]);
+  const asRgb = (hex) => `rgb(${[1, 3, 5].map((i) => Number.parseInt(hex.trim().slice(i, i + 2), 16)).join(", ")})`;
+  assert.equal(accent, asRgb(first)); // the page's blue, not the browser's
   await page.getByLabel("one event on").click();
   assert.equal(await moment(), "Rank 1 has received piece 0; rank 0 begins to send piece 1 to rank 1, rank 1 begins to send piece 0 to rank 2.");
   await page.locator("#stepper svg").focus();
@@ -21,6 +24,25 @@ test("the moving picture begins at the start, and says what happens", async () =
   assert.match(await moment(), /^End: /);
   await page.locator("#stepper .scrub").fill("100");
   assert.equal(await moment(), "1 message is in flight.");
+  await close(page);
+});
+
+test("the clock is no news for those who hear the page", async () => {
+  const page = await open("ranks=4&chunks=2");
+  const live = await page.$$eval("output, [role=status], [role=alert], [role=log], [aria-live]", (all) => all.filter((one) => !one.hidden && one.getAttribute("aria-live") !== "off").map(({ id }) => id));
+  assert.deepEqual(live, ["said"]);
+  await close(page);
+});
+
+test("where there is no picture, nothing is said about its keys", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=8");
+  await page.waitForSelector("#machine .cable"); // it needs sums per link only
+  const { length } = await page.$$("#machine .cable");
+  assert.equal(length, 128);
+  for (const [figure, isThere] of [["stepper", false], ["machine", true]]) assert.equal(await page.locator(`#${figure} .save-svg`).isVisible(), isThere, figure);
+  assert.equal(await page.locator("#stepper .hint").isVisible(), false);
+  await turn(page, "#field-ranks", "4");
+  assert.equal(await page.locator("#stepper .hint").isVisible(), true);
   await close(page);
 });
 
@@ -229,7 +251,7 @@ test("the machine shows which links are busy, and which work at the moment of th
   const atWork = () => page.locator("#machine .cable.at-work title").allTextContents();
   assert.deepEqual(await atWork(), []);
   await page.locator("#stepper .scrub").fill("500");
-  assert.deepEqual(await atWork(), ["1→2: busy 33% of the time\n64 MiB in 1 messages, 25 GB/s"]);
+  assert.deepEqual(await atWork(), ["1→2: busy 33% of the time\n64 MiB in 1 message, 25 GB/s"]);
   await close(page);
   const nodes = await open("op=all-reduce&algorithm=hierarchical&shape=nodes&ranks=8&gpus_per_node=4&chunks=1");
   assert.deepEqual(await nodes.locator("#machine .device-name").allTextContents(), ["0", "1", "2", "3", "4", "5", "6", "7", "switch0", "switch1", "network"]);
