@@ -70,6 +70,7 @@ function drawSpaceTime(host, width, diagram) {
   const state = { host, width, diagram, layout, svg, canvas, layers, full, shown, colours };
   const paint = () => {
     drawTimeAxis(layers.axes, shown.x, layout);
+    drawPauseKeys(layers.axes, layout);
     paintBars(state);
     drawOverlays(state);
   };
@@ -96,7 +97,35 @@ function spaceTimeLayout(width, panels, leastLeft = 0) {
     y = top + panel.model.rows.length * rowHeight + 6;
     return { panel, top, bottom: y - 6, rowHeight, belowName };
   });
-  return { left, right: width - 10, width, places, bottom: y, height: y + 40, rowHeight };
+  const keys = pauseKeys(panels, rowHeight, width);
+  const lines = keys.length ? keys.at(-1).line : 0; // the first one is beside the name of the axis
+  return { left, right: width - 10, width, places, bottom: y, height: y + 40 + 18 * lines, rowHeight, keys };
+}
+
+/** What the thin lines below bars are that are there, and where that is said. @param {SpaceTimePanel[]} panels */
+function pauseKeys(panels, rowHeight, width) {
+  if (barBox(rowHeight).pauseHeight === 0) return [];
+  const there = new Set(panels.flatMap(({ model }) => [...new Set(model.pauses.kind)]));
+  const kinds = Object.keys(pauseWords).map(Number).filter((kind) => there.has(kind));
+  const first = kinds.filter((kind, i) => kinds.findIndex((other) => pauseWords[other] === pauseWords[kind]) === i); // alike once
+  let [x, line] = [4, 0];
+  return first.map((kind) => {
+    const wide = 24 + textWidth(pauseWords[kind]) + 14;
+    if (x > 4 && x + wide > width - (line ? 0 : 60)) [x, line] = [4, line + 1];
+    const key = { words: pauseWords[kind], kind, x, line };
+    x += wide;
+    return key;
+  });
+}
+
+/** @param {any} axes */
+function drawPauseKeys(axes, { keys, bottom }) {
+  const colours = pausePaints();
+  for (const { words, kind, x, line } of keys) {
+    const y = bottom + 36 + 18 * line;
+    axes.append("rect").attr("class", "pause-sample").attr("x", x).attr("y", y - 6).attr("width", 18).attr("height", 4).attr("fill", colours[kind]);
+    axes.append("text").attr("class", "pause-name").attr("x", x + 24).attr("y", y).text(words);
+  }
 }
 
 function drawRows({ rows, names }, layout) {
@@ -136,7 +165,7 @@ function drawTimeAxis(axes, x, layout) {
     .attr("class", "axis-name")
     .attr("text-anchor", "end")
     .attr("x", layout.right)
-    .attr("y", layout.height - 4)
+    .attr("y", layout.bottom + 36)
     .text("time →");
 }
 

@@ -78,6 +78,9 @@ function paintTrack(spans, track, x, paint) {
   }
 }
 
+/** What each of spanKinds is called in a picture that has it. */
+const pauseWords = { 1: "waits for a message", 3: "waits for a message", 2: "waits for a free slot", 4: "waits for a busy link", 5: "starts late", 6: "adds or copies" };
+
 /** By spanKinds. */
 function pausePaints() {
   const waiting = themeColour("--edge");

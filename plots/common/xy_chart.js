@@ -355,7 +355,9 @@ function drawSeriesNames(names, chart, shown, layout) {
   });
 }
 
+/** Beside the last points, where no other such name is. */
 function drawNamesBeside(names, chart, shown, layout) {
+  const placed = [];
   for (const series of chart.series) {
     const last = series.beside && series.points[series.points.length - 1];
     if (!last || !Number.isFinite(last.y)) continue;
@@ -363,9 +365,17 @@ function drawNamesBeside(names, chart, shown, layout) {
     if (x < layout.left - 1 || x > layout.right + 1 || y < layout.top - 1 || y > layout.bottom + 1) continue;
     const width = textWidth(series.name);
     const half = Math.min(Math.max(x, layout.left + width / 2 + 4), layout.right - width / 2);
-    const fits = series.beside === "left" ? x - 8 - width > layout.left : x + 8 + width < layout.width;
-    if (series.beside === "above" || !fits) nameOf(names, series, half, y - 12).attr("text-anchor", "middle");
-    else if (series.beside === "left") nameOf(names, series, x - 8, y - 6).attr("text-anchor", "end");
-    else nameOf(names, series, x + 8, y - 6);
+    const boxes = {
+      left: { from: x - 8 - width, at: y - 6, x: x - 8, anchor: "end" },
+      right: { from: x + 8, at: y - 6, x: x + 8, anchor: "start" },
+      above: { from: half - width / 2, at: y - 12, x: half, anchor: "middle" },
+      below: { from: half - width / 2, at: y + 20, x: half, anchor: "middle" },
+    };
+    const isFree = ({ from, at }) => placed.every((one) => from > one.to + 4 || from + width + 4 < one.from || Math.abs(at - one.at) > 13);
+    const fits = ({ from }) => from > layout.left && from + width < layout.width;
+    const order = [...new Set([series.beside, "above", "left", "right", "below"])].map((side) => boxes[side]);
+    const box = order.find((one) => fits(one) && isFree(one)) ?? order.find(isFree) ?? boxes.above;
+    placed.push({ ...box, to: box.from + width });
+    nameOf(names, series, box.x, box.at).attr("text-anchor", box.anchor);
   }
 }

@@ -78,7 +78,7 @@ function controlGroups() {
         { key: "channels", label: "channels", stops: channelStops, note: () => "parallel copies of the algorithm, each on its share of the data" },
         ...machineControls.filter((one) => one !== bandwidthControl && one !== overheadControl && one.key !== "ranks"),
         { key: "sharing", label: "sharing", note: (setting) => sharingNotes[setting.sharing] },
-        { key: "gamma", label: "adding 1/gamma", stops: [...rateStops.filter((rate) => rate >= 10e9), 2e12, 0], note: () => "bytes that a rank adds in a second; no limit: adding takes no time" },
+        { key: "gamma", label: "adding 1/γ", stops: [...rateStops.filter((rate) => rate >= 10e9), 2e12, 0], note: () => "bytes that a rank adds in a second; no limit: adding takes no time" },
         { key: "slow_link", label: "slow link", note: () => "one direction of one cable with less bandwidth" },
         { key: "slow_factor", label: "slower by", stops: factorStops, note: () => "times less bandwidth than the other links" },
         { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
@@ -90,7 +90,7 @@ function controlGroups() {
 }
 
 const bandwidthControl = { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: (setting) => `of every link${setting.shape === "nodes" ? " inside a node" : ""}, in one direction` };
-const overheadControl = { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "startup of every message; occupies the link" };
+const overheadControl = { key: "overhead", label: "overhead α", stops: timeStops, note: () => "startup of every message; occupies the link" };
 const machineControls = [
   { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
   { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },

@@ -31,7 +31,7 @@ function spaceTimeFigure(parent, page) {
     id: "space-time",
     title: "Who sends what when",
     folded: true,
-    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is alpha. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
+    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is α. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -175,7 +175,7 @@ function drawCurve(host, width, page) {
   const room = scale === "log" ? floor / Math.max(1.05, (d3.max(times) / floor) ** 0.05) : floor;
   const domain = domainOf(floor > 0 ? [...times, room] : times, scale);
   const series = curveSeries(page, here, domain[0], ofA);
-  host.parentElement.querySelector("figcaption p").textContent = curveText(curveReason(page.curve), series);
+  setWords(host.parentElement.querySelector("figcaption p"), curveText(curveReason(page.curve), series));
   drawXyChart(host, width, {
     x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, ...dotsOfA, here].map((p) => p.x), "log") },
     y: { quantity: quantities.time, scale, domain },

@@ -2,6 +2,11 @@
 // Formulas as they are printed in books: "(K-2+S)*tau(N/S)" becomes MathML, which browsers typeset.
 
 const greek = { alpha: "α", beta: "β", gamma: "γ", tau: "τ" };
+/** The same names in a line of words. @param {string} text */
+function inGreek(text) {
+  return text.replace(/\b(?:alpha|beta|gamma|tau)\b/g, (name) => greek[name]);
+}
+
 /** The symbol that each knob is in formulas. */
 const knobSymbols = { ranks: "K", size: "N", chunks: "S", bandwidth: "B", overhead: "alpha", latency: "L", gamma: "gamma" };
 /** What a function's definition holds besides its argument. */

@@ -11,6 +11,8 @@
  * @property {KnobPoint[]} formula
  * @property {KnobPoint[]} simulated
  * @property {KnobPoint[]} bound      what no algorithm can beat
+ * @property {number} leastCut        bytes that can be cut into as many pieces as the setting says, where nothing but
+ *                                    that makes small data slow; else 0
  * @property {string} key             of what it is the curve
  *
  * @typedef {object} CurveKind
@@ -27,6 +29,9 @@
 /** A run of so many instructions is as long as a slice of work may be. */
 const mostPointInstructions = 2e6;
 
+/** Of one number. */
+const elementBytes = 4;
+
 /** @param {string} knob @param {PageSetting} setting */
 function knobCurveKey(knob, setting) {
   return JSON.stringify({ ...setting, size_unit: "", [knob]: 0 });
@@ -34,7 +39,9 @@ function knobCurveKey(knob, setting) {
 
 /** A generator whose steps are single simulations. @param {Engine} engine @param {CurveKind} kind @param {PageSetting} setting */
 function knobCurveWork(engine, kind, setting, numbers) {
-  const curve = { formula: [], simulated: [], bound: [], key: knobCurveKey(kind.knob, setting) };
+  const { preset, overhead, latency, ranks, chunks } = setting;
+  const leastCut = preset || overhead + latency > 0 ? 0 : elementBytes * ranks * chunks;
+  const curve = { formula: [], simulated: [], bound: [], leastCut, key: knobCurveKey(kind.knob, setting) };
   const steps = (function* () {
     let effort = 0;
     for (const value of kind.values(setting, engine, engine.run(numbers, 0).instructions)) {

@@ -291,7 +291,7 @@ function drawFormula({ setting, numbers, answer }) {
     place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;
   }
-  const line = (className, text) => place.append(element("p", className, text));
+  const line = (className, text) => place.append(element("p", className, inGreek(text)));
   const typeset = (before, text) => {
     const lines = formulaMath(before, text);
     if (!lines) return line("formula", `${before}${text}`);
@@ -303,6 +303,8 @@ function drawFormula({ setting, numbers, answer }) {
   typeset("T = ", answer.formula);
   if (answer.formulaWithValues) typeset("= ", answer.formulaWithValues);
   for (const definition of answer.formulaDefinitions) line("formula definition", definition);
+  if ([answer.formula, ...answer.formulaDefinitions].some((text) => /\bgamma\b/.test(text)))
+    line("formula definition", numbers.reduceBandwidth > 0 ? `gamma = 1/(${rateText(numbers.reduceBandwidth)}): time to add one byte` : "gamma = 0: adding is free");
   if (!setting.preset && setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
   if (setting.slow_link) line("formula definition", `on the slow link, ${linkInWords(setting.slow_link, setting)}: n/B = n/${rateText(numbers.slowBandwidth)}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);

@@ -9,11 +9,19 @@ function sizesWithin(instructions) {
   return stride ? curveSizes.filter((_, i) => i % stride === 0) : [];
 }
 
+/** Sizes that a title speaks of.  Where messages start and fly in no time, smaller ones differ only because they
+ *  cannot be cut into as many pieces. @param {KnobCurve} curve */
+function toldSizes({ simulated, leastCut }) {
+  const told = simulated.filter(({ x }) => x >= leastCut);
+  return told.length ? told : simulated;
+}
+
 /** From which size on data are moved at half of the best rate; null where none takes any time. @param {KnobCurve} curve */
-function halfRateSize({ simulated }) {
-  const rates = simulated.map(({ x, y }) => x / y);
+function halfRateSize(curve) {
+  const told = toldSizes(curve);
+  const rates = told.map(({ x, y }) => x / y);
   const best = d3.max(rates);
-  return Number.isFinite(best) ? simulated[rates.findIndex((rate) => rate >= best / 2)].x : null;
+  return Number.isFinite(best) ? told[rates.findIndex((rate) => rate >= best / 2)].x : null;
 }
 
 /** The finding. @param {KnobCurve} curve */
@@ -21,10 +29,11 @@ function sizeCurveTitle(curve) {
   if (!curve.simulated.length) return "Too many steps to simulate other sizes";
   const half = halfRateSize(curve);
   if (half === null) return "Data of any size take no time";
-  const rates = curve.simulated.map(({ x, y }) => ({ x, rate: x / y }));
+  const told = toldSizes(curve);
+  const rates = told.map(({ x, y }) => ({ x, rate: x / y }));
   const least = d3.min(rates.filter(({ x }) => x >= half), ({ rate }) => rate);
   if (least < d3.max(rates, ({ rate }) => rate) / 2) return `Half of the best bandwidth is reached at ${bytesText(half)}, but not at all larger sizes`;
-  return half === curve.simulated[0].x ? "Time grows as the size does: startup does not matter" : `Half of the best bandwidth is reached from ${bytesText(half)} on`;
+  return half === told[0].x ? "Time grows as the size does: startup does not matter" : `Half of the best bandwidth is reached from ${bytesText(half)} on`;
 }
 
 /** @type {CurveKind} */
@@ -37,7 +46,7 @@ const sizeCurve = {
   title: sizeCurveTitle,
   verticals: (curve) => {
     const half = halfRateSize(curve);
-    return half && half > curve.simulated[0].x ? [{ x: half, name: `half of the best bandwidth: ${bytesText(half)}` }] : [];
+    return half && half > toldSizes(curve)[0].x ? [{ x: half, name: `half of the best bandwidth: ${bytesText(half)}` }] : [];
   },
   column: { head: "size", cell: (dot) => bytesText(dot.x) },
 };

@@ -22,7 +22,7 @@ test("the first picture is the textbook's: (K-2+S)(alpha + N/(SB))", async () =>
   assert.ok(Math.abs(Number(await timePs(page)) - seconds * 1e12) < 200);
   assert.match(await page.locator("#formula").textContent(), /as simulated/s);
   assert.match(await page.locator("#formula math").first().getAttribute("alttext"), /^T = \(K-2\+S\)\*tau\(N\/S\)/);
-  assert.match(await page.locator("#formula").textContent(), /tau\(n\) = alpha \+ n\/B: .*tau\(\d[^)]*B\) = /s);
+  assert.match(await page.locator("#formula").textContent(), /τ\(n\) = α \+ n\/B: .*τ\(\d[^)]*B\) = /s);
   await page.waitForSelector("#chunk-curve .mark.dot");
   assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than 1; 4,096 are slower than 1$/);
   await close(page);

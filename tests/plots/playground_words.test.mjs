@@ -87,6 +87,66 @@ test("the link to two machines uses all of their NICs, and a setting that does n
   await close(page);
 });
 
+test("symbols are spelled alike in formula, its lines and knobs, and gamma is explained", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4");
+  const lines = () => page.locator("#formula .formula").allTextContents().then((all) => all.join("\n"));
+  assert.match(await lines(), /τ\(n\) = α \+ n\/B/);
+  assert.match(await lines(), /γ = 0: adding is free/);
+  await turn(page, "#field-gamma", "100GB/s");
+  assert.match(await lines(), /γ = 1\/\(100 GB\/s\): time to add one byte/);
+  assert.doesNotMatch(`${await lines()} ${await page.locator("#controls").textContent()}`, /\b(alpha|gamma|tau)\b/);
+  await close(page);
+  const broadcast = await open("");
+  assert.doesNotMatch(await broadcast.locator("#formula").textContent(), /γ/);
+  await close(broadcast);
+});
+
+test("a page says what it shows in plain words", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&overhead=0");
+  assert.equal(await titleOf(page, "space-time"), "Used links are busy 100% of the time");
+  assert.match(await page.locator("#controls").textContent(), /every rank gets the sum of all ranks' data/);
+  assert.match(await page.locator("#stepper .how-to-read p").textContent(), /Inner ring: input\. Outer ring: result so far, pale while it is a partial sum/);
+  assert.deepEqual(await page.locator("#rows option").allTextContents(), ["ranks", "links"]);
+  assert.equal(await page.locator("#pin").textContent(), "Compare with this");
+  await page.locator("#pin").click();
+  assert.equal(await page.locator("#pin").textContent(), "Stop comparing");
+  assert.equal(await page.getByRole("button", { name: "Swap", exact: true }).count(), 1);
+  await close(page);
+});
+
+test("q is explained in plain words", async () => {
+  const page = await open("op=all-reduce&algorithm=binomial&shape=switch&ranks=8&chunks=1");
+  assert.match(await page.locator("#formula").textContent(), /q = .*the number of doublings from 1 to K/);
+  await close(page);
+});
+
+test("the first Tab leads to the result, and figures with keys say that they have some", async () => {
+  const page = await open("");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the result");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "result");
+  for (const [figure, role] of [["space-time", "application"], ["chunk-curve", "application"], ["stepper", "application"], ["machine", "img"], ["breakdown", "img"]])
+    assert.equal(await page.locator(`#${figure} svg`).first().getAttribute("role"), role, figure);
+  assert.equal(await page.locator("#space-time svg").getAttribute("aria-roledescription"), "figure with keys");
+  await close(page);
+});
+
+test("the thin lines in the space-time diagram are explained below it, those that are there", async () => {
+  for (const [fragment, words] of [
+    ["ranks=2&chunks=1", ["waits for a message"]],
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&late_rank=2&gamma=100GB/s", ["waits for a message", "starts late", "adds or copies"]],
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&rows=links", []],
+  ]) {
+    const page = await open(fragment);
+    assert.deepEqual(await page.locator("#space-time .pause-name").allTextContents(), words, fragment);
+    const fills = await page.locator("#space-time .pause-sample").evaluateAll((all) => all.map((one) => one.getAttribute("fill")));
+    const drawn = new Set(await page.locator("#space-time .bar").evaluateAll((all) => all.map((one) => one.getAttribute("fill"))));
+    assert.deepEqual(fills.filter((fill) => !drawn.has(fill)), [], fragment);
+    await close(page);
+  }
+});
+
 test("the root of an all-reduce adds up", async () => {
   const page = await open("op=all-reduce&algorithm=master&shape=switch");
   assert.equal(await page.locator("#note-root").textContent(), "the rank that adds up and sends the sum back");
