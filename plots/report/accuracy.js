@@ -36,14 +36,18 @@ function errorSizes(judged) {
 /** Fewer rows than this are no statistics. */
 const leastForPercentiles = 20;
 
-/** "Half of 3 predictions are within 1.4% of the measurement; 4 more rows could not be judged"
+/** Half of fewer is no news. */
+const leastForHalves = 8;
+
+/** "Half of 12 predictions are within 1.4% of the measurement; 4 more rows could not be judged"
  *  @param {Row[]} judged @param {Row[]} others */
 function accuracyTitle(judged, others) {
   if (!judged.length) return "No measurement can be compared with its prediction";
   const left = others.length ? `; ${countText(others.length)} more row${others.length === 1 ? "" : "s"} could not be judged` : "";
-  const error = d3.median(errorSizes(judged));
+  const all = judged.length < leastForHalves;
+  const error = all ? d3.max(errorSizes(judged)) : d3.median(errorSizes(judged));
   if (judged.length === 1) return `The prediction is ${percentText(error)} off the measurement${left}`;
-  return `Half of ${countText(judged.length)} predictions are within ${percentText(Math.max(error, 0.001))} of the measurement${left}`;
+  return `${all ? "All" : "Half of"} ${countText(judged.length)} predictions are within ${percentText(Math.max(error, 0.001))} of the measurement${left}`;
 }
 
 /** The sentence with median, p95 and what did not count. @param {Row[]} judged @param {Row[]} others */

@@ -8,7 +8,9 @@ from static.reading import FigureError, name_of, rows_of
 from static.units import percent_text
 
 HEIGHT = 5.2
-LEAST_FOR_PERCENTILES = 20  # as in the pages
+# As in the pages.
+LEAST_FOR_PERCENTILES = 20
+LEAST_FOR_HALVES = 8
 
 
 @style.view(height=HEIGHT)
@@ -58,10 +60,16 @@ def finding(rows):
     rest = [f"{noisy} scattered too much to judge"] * (noisy > 0) + [f"{wrong} gave wrong data"] * (wrong > 0)
     if not errors:
         return f"None of {len(rows)} rows can be compared with its prediction: {' and '.join(rest)}"
+    if len(errors) < LEAST_FOR_HALVES:
+        all_of_them = "The prediction is" if len(errors) == 1 else f"All {len(errors)} predictions are"
+        return f"{all_of_them} within {within(max(errors))} of the measurement{of_rows(rows, rest)}"
     median, few = numpy.median(errors), len(errors) < LEAST_FOR_PERCENTILES
     most = f"the worst within {within(max(errors))}" if few else f"95% within {within(numpy.percentile(errors, 95))}"
-    of = f"; of {len(rows)} rows {' and '.join(rest)}" if rest else ""
-    return f"Half of the predictions are within {within(median)} of the measurement, {most}{of}"
+    return f"Half of the predictions are within {within(median)} of the measurement, {most}{of_rows(rows, rest)}"
+
+
+def of_rows(rows, rest):
+    return f"; of {len(rows)} rows {' and '.join(rest)}" if rest else ""
 
 
 def within(error):

@@ -303,8 +303,8 @@ test("the playground's chunk curve names what its ends spend time on, whatever t
 test("how far predictions are off says of how many rows, and no percentile of a handful", () => {
   const rows = (count) => Array.from({ length: count }, (_, i) => ({ measured: { error: 0.01 * (1 + (i % 3)) } }));
   const noisy = [{ measured: { noisy: true } }];
-  assert.equal(page.accuracyTitle(rows(3), noisy), "Half of 3 predictions are within 2.0% of the measurement; 1 more row could not be judged");
-  assert.equal(page.accuracyTitle(rows(4), [...noisy, ...noisy]), "Half of 4 predictions are within 1.5% of the measurement; 2 more rows could not be judged");
+  assert.equal(page.accuracyTitle(rows(3), noisy), "All 3 predictions are within 3.0% of the measurement; 1 more row could not be judged");
+  assert.equal(page.accuracyTitle(rows(4), [...noisy, ...noisy]), "All 4 predictions are within 3.0% of the measurement; 2 more rows could not be judged");
   assert.equal(page.accuracyTitle(rows(1), []), "The prediction is 1.0% off the measurement");
   assert.doesNotMatch(page.accuracyText(rows(3), []), /percentile/);
   assert.match(page.accuracyText(rows(30), []), /95th percentile 3\.0%/);
@@ -315,7 +315,7 @@ test("how far predictions are off says of how many rows, and no percentile of a 
 test("an error that is not zero is never called 0.0%", () => {
   assert.deepEqual([0, 0.0004, -0.0004, 0.0006, -0.0006].map(page.signedPercent), ["0.0%", "under 0.1%", "under 0.1%", "+0.1%", "-0.1%"]);
   const rows = [1, 2, 4].map((mib, i) => ({ params: [`${mib}MiB`], size: mib * 2 ** 20, algorithm: "ring", measured: { error: -0.0001 * (i + 1) } }));
-  assert.equal(page.accuracyTitle(rows, []), "Half of 3 predictions are within 0.1% of the measurement");
+  assert.equal(page.accuracyTitle(rows, []), "All 3 predictions are within 0.1% of the measurement");
   assert.match(page.accuracyText(rows, []), /median error under 0\.1%, worst under 0\.1%/);
   const axis = { quantity: page.quantities.size, xOf: (row) => row.size };
   assert.equal(page.errorsTitle(resultsOf(["collective.size"], ["size"], rows), rows, axis), "The largest error, under 0.1%, is at 4 MiB");
