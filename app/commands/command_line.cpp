@@ -152,7 +152,8 @@ Options declare_program(const Executable& described, GlobalOptions& global) {
 // What is wrong with it.
 std::optional<std::string> limit_memory(const std::string& text) {
   const Parsed<Bytes> size = parse_size(text);
-  if (!size.value) return size.error.message + "; " + size.error.hint;
+  if (!size.value)
+    return size.error.message + (size.error.hint.empty() ? "" : "; " + size.error.hint);
   if (*size.value == 0) return "more than nothing is needed";
   set_memory_limit(static_cast<double>(*size.value));
   return std::nullopt;

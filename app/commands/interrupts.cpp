@@ -42,12 +42,15 @@ std::int64_t clock_ns() {
 // it: one wish in two signals.
 bool is_an_echo(int signal) {
   constexpr std::int64_t soon_ns = 300'000'000;
-  return signal == SIGTERM && interrupting == SIGTERM && clock_ns() - interrupted_at_ns < soon_ns;
+  const int first = interrupting;  // 0: on its way
+  return signal == SIGTERM && (first == SIGTERM || first == 0) &&
+         clock_ns() - interrupted_at_ns < soon_ns;
 }
 
 extern "C" void on_interrupt(int signal) {
   const int error = errno;
-  if (interrupted.exchange(true)) {
+  std::int64_t never = 0;
+  if (!interrupted_at_ns.compare_exchange_strong(never, clock_ns())) {
     if (is_an_echo(signal)) {
       errno = error;
       return;
@@ -55,8 +58,8 @@ extern "C" void on_interrupt(int signal) {
     remove_unfinished_file();
     ::_exit(128 + signal);
   }
-  interrupted_at_ns = clock_ns();
   interrupting = signal;
+  interrupted = true;
   if (::isatty(STDERR_FILENO) != 0)
     static_cast<void>(
         !::write(STDERR_FILENO, how_to_stop_at_once.data(), how_to_stop_at_once.size()));

@@ -99,8 +99,9 @@ class Options {
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        const std::vector<std::string>& allowed);
 
-// One screen: two examples and the commands.
 // For a terminal of so many columns, or 0: for any.
+//
+// One screen: two examples and the commands.
 [[nodiscard]] std::string short_help(const Options& program, std::size_t columns);
 // The same, and options, exit codes and environment variables.
 [[nodiscard]] std::string full_help(const Options& program, std::size_t columns);

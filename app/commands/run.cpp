@@ -15,6 +15,7 @@
 #include "app/expression/expectation.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/study/memory_limit.hpp"
+#include "app/study/run_case.hpp"
 
 namespace collsim {
 namespace {
@@ -295,7 +296,8 @@ LoadOptions load_options_of(const RunCommandOptions& options) {
   load.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
     static_cast<void>(Expectations::read(scenario, diagnostics));
   };
-  if (options.more_points) load.max_points = std::min(max_sweep_points, rows_that_fit());
+  if (options.more_points) load.max_points = max_sweep_points;
+  load.max_points = std::min(load.max_points, rows_that_fit());
   return load;
 }
 

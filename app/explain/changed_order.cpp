@@ -17,6 +17,10 @@ struct OnLink {
   Time begun;
 };
 
+Rank sender(const OnLink& one) {
+  return std::get<Rank>(one.message);
+}
+
 // By link, who crossed it, the first one first.
 std::map<LinkId, std::vector<OnLink>> orders_of(const Timeline& timeline) {
   std::map<LinkId, std::vector<OnLink>> orders;
@@ -51,12 +55,11 @@ std::optional<ChangedOrder> changed_order(const Topology& topology, const Timeli
       const auto ahead = begun.find(order[i - 1].message);
       const auto behind = begun.find(order[i].message);
       if (ahead == begun.end() || behind == begun.end() || ahead->second <= behind->second ||
-          order[i - 1].begun == order[i].begun)
+          order[i - 1].begun == order[i].begun || sender(order[i - 1]) == sender(order[i]))
         continue;
       first = order[i - 1].begun;
       result.first =
-          ChangedOrder::Pair{topology.name(link), first, std::get<Rank>(order[i - 1].message),
-                             std::get<Rank>(order[i].message)};
+          ChangedOrder::Pair{topology.name(link), first, sender(order[i - 1]), sender(order[i])};
     }
   }
   if (!result.first && result.other_ways == 0) return std::nullopt;

@@ -256,7 +256,7 @@ struct Explanation {
 //   power_of_two    {ranks, time_s, set}: so many of the ranks alone would take much less; null: no
 //   changed_order   {first: {link, at_s, ahead, behind: ranks whose messages cross it the other way
 //                    round without links_override}, other_ways: so many messages cross other
-//                    links}; null: links_override costs no time
+//                    links}; null: links_override costs no time, or no two changed places
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best

@@ -379,7 +379,7 @@ class SweepReader {
           "the sweep has " + number + " points; at most " +
               with_commas(static_cast<std::int64_t>(max_points_)) + " are run",
           {},
-          points_ <= max_sweep_points && max_points_ > LoadOptions{}.max_points
+          max_points_ != LoadOptions{}.max_points && max_points_ < max_sweep_points
               ? "more rows do not fit in the memory that --memory allows"
           : points_ <= max_sweep_points
               ? "--yes allows up to " + with_commas(std::int64_t{max_sweep_points})

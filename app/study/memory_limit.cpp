@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 
 namespace collsim {
 namespace {
@@ -15,6 +16,9 @@ double usual_limit() {
   constexpr double share = 0.75;
   double all = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
                static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  double of_container = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> of_container && of_container > 0)
+    all = std::min(all, of_container);
   rlimit allowed{};
   if (::getrlimit(RLIMIT_AS, &allowed) == 0 && allowed.rlim_cur != RLIM_INFINITY)
     all = std::min(all, static_cast<double>(allowed.rlim_cur));

@@ -328,6 +328,12 @@ std::string what_else_would_help(const Case& one_case, const Effort& effort) {
       bytes_to_text(ranks * size_of(even.collective.type)));
 }
 
+// "8", "0.25", "1100".
+std::string gigabytes(double bytes) {
+  return bytes < 1e10 ? fmt::format("{:.2g}", bytes / 1e9)
+                      : fmt::format("{:.0f}", std::ceil(bytes / 1e9));
+}
+
 std::string number(double value) {
   return value < 1e15 ? fmt::format("{:.2g}", value) : "more than 1e15";
 }
@@ -465,8 +471,8 @@ void throw_too_large(const Case& one_case, const Effort& effort, const Schedule&
     size = fmt::format("about {} instructions (limit: {})", number(effort.instructions),
                        number(max_instructions));
   else
-    size = fmt::format("about {:.2g} GB of memory (limit: {:.2g} GB; --memory sets it)",
-                       std::ceil(effort.bytes / 1e8) / 10, memory_limit() / 1e9);
+    size = fmt::format("about {} GB of memory (limit: {} GB; --memory sets it)",
+                       gigabytes(std::ceil(effort.bytes / 1e8) * 1e8), gigabytes(memory_limit()));
   throw_error(ErrorCode::too_large,
               fmt::format("too large to simulate: {} by {} with {} takes {}; use fewer {}{}",
                           to_string(schedule.collective().operation), schedule.algorithm(), knobs,

@@ -105,7 +105,7 @@ std::vector<std::string> links_too_narrow_to_use(const Topology& topology) {
     if (!now[id] && then[id] && found.size() < most_slow_links &&
         named.emplace(std::min(link.from, link.to), std::max(link.from, link.to)).second)
       found.push_back(fmt::format(
-          "{} ({}) carries nothing: messages take the widest of equally short ways, and {} has {}",
+          "{} ({}) carries nothing: messages take the widest of equally short ways, as by {} ({})",
           topology.name(LinkId(id)), to_text(links[id].bandwidth), topology.name(fastest[id]),
           to_text(links[fastest[id].index()].bandwidth)));
   }

@@ -195,7 +195,11 @@ void StudySummary::add_cluster(const Cluster& cluster) {
   if (!cluster.overridden && (cluster.topology.shape() != "explicit" || !cluster.preset.empty()))
     return;
   for (std::string& link : far_slower_links(cluster.topology)) slow_links_.insert(std::move(link));
-  if (!cluster.preset.empty() || !cluster.assumed.empty()) return;
+  // Looking takes a while, and points of a sweep are much alike.
+  constexpr int few = 3;
+  if (!cluster.preset.empty() || !cluster.assumed.empty() || looked_for_narrow_links_ == few)
+    return;
+  ++looked_for_narrow_links_;
   for (std::string& link : links_too_narrow_to_use(cluster.topology))
     narrow_links_.insert(std::move(link));
 }

@@ -71,6 +71,7 @@ class StudySummary {
 
   std::shared_ptr<const Cluster> last_;
   bool any_ = false;
+  int looked_for_narrow_links_ = 0;
   std::vector<std::string> phrases_;
   std::string name_;
   std::size_t ranks_ = 0;
