@@ -512,7 +512,9 @@ class Memory(Test):
         file = self.file(scenario(sweep={"collective.size": sizes}))
         error = self.run_collsim("run", file, "--yes", "--memory", "1GB", code=2).stderr
         self.assertIn("at most 400,000 are run", error)
-        self.assertIn("--memory", error)
+        self.assertIn("more rows do not fit in the memory that --memory allows", error)
+        error = self.run_collsim("run", file, "--memory", "1MB", code=2).stderr
+        self.assertIn("at most 400 are run", error)
 
 
 if __name__ == "__main__":

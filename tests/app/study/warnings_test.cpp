@@ -245,7 +245,7 @@ TEST(Warnings, OfEqualWaysOfAGraphOnlyTheWidestCarry) {
   const Studied narrower = results_of(leaf_spine_by_hand("49GB/s"));
   expect_contains(narrower.all_warnings(),
                   "leaf0->spine0 (49 GB/s) carries nothing: messages take the widest of equally "
-                  "short ways, and leaf0->spine1 has 50 GB/s");
+                  "short ways, as by leaf0->spine1 (50 GB/s)");
   EXPECT_EQ(narrower.warning("far-slower-link"), "");
   expect_lacks(results_of(leaf_spine_by_hand("50GB/s")).all_warnings(), "carries nothing:");
 }
