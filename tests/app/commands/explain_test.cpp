@@ -341,7 +341,7 @@ TEST(Explain, NamesTheKeyOfAHopOfNccl) {
   const std::string text = explained("");
   expect_contains(text, "by Tree LL, on 8 channels.");
   expect_contains(text,
-                  "latency, 32x node0.nic0->network: set by "
+                  "latency, 32 like node0.nic0->network: set by "
                   "cluster.override.nic.protocols.LL.hop.\n");
   expect_lacks(explained(R"(, "algorithm": "ring")"), "set by");
 }
