@@ -132,7 +132,6 @@ void MaxMin::forget(std::uint32_t id) {
 
 std::span<const MaxMin::VariableId> MaxMin::solve() {
   changed_.clear();
-  begin_round();
   note_stopped();
   enlist_started();
   if (!may_repair() || !repair()) fill_touched_components();

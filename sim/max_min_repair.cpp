@@ -18,6 +18,7 @@
 namespace collsim {
 
 bool MaxMin::repair() {
+  begin_round();
   moved_.clear();
   shares_.clear();
   held_.clear();
