@@ -14,7 +14,7 @@ namespace collsim {
 namespace {
 
 constexpr double to_introduce_s = 60;
-constexpr double to_take_a_note_s = 60;
+constexpr double to_take_a_note_s = 30;
 constexpr std::uint64_t clocks_are_good_for_ns = 500'000'000;
 constexpr std::uint32_t pings = 40;
 

@@ -103,7 +103,9 @@ class MpiRun {
   }
 
   RunOutcome run() {
-    constexpr double to_load_s = 300;
+    // At 20 MB/s, after a GPU has been started.
+    constexpr double least_s = 60, s_per_byte = 50e-9;
+    const double to_load_s = least_s + s_per_byte * static_cast<double>(plan_.bytes());
     const auto loaded =
         take(crew_.carry_out(of_kind(OrderKind::load), to_load_s, [this](int process) {
           return note_of_part(plan_, process, processes_, on_gpus_);
