@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/connections.hpp"
+#include "sim/serial_hops.hpp"
 
 namespace collsim {
 
@@ -353,6 +354,7 @@ std::string_view to_string(CriticalPath::Kind kind) {
     case Kind::work: return "work";
     case Kind::startup: return "startup";
     case Kind::wire: return "wire";
+    case Kind::hop: return "hop";
     case Kind::sharing: return "sharing";
     case Kind::flight: return "flight";
     case Kind::queue: return "queue";
@@ -361,7 +363,7 @@ std::string_view to_string(CriticalPath::Kind kind) {
 }
 
 bool is_on_link(CriticalPath::Kind kind) {
-  return kind == Kind::startup || kind == Kind::wire || kind == Kind::sharing;
+  return kind == Kind::startup || kind == Kind::wire || kind == Kind::hop || kind == Kind::sharing;
 }
 
 Time CriticalPath::total(Kind kind) const {
@@ -376,7 +378,9 @@ CriticalPath critical_path(const Topology& topology, const Programs& programs,
   if (!simulation.timeline)
     throw_error(ErrorCode::invalid_argument,
                 "the critical path needs a simulation with Recording::full");
-  return Walk(topology, programs, *simulation.timeline).back_from(simulation.time);
+  CriticalPath path = Walk(topology, programs, *simulation.timeline).back_from(simulation.time);
+  mark_serial_hops(topology, *simulation.timeline, path);
+  return path;
 }
 
 Bytes bytes_of_crossing(const Topology& topology, std::span<const Crossing> crossings,

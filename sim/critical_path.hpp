@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace collsim {
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
 //   startup   a message paid alpha on a link
 //   wire      its bytes crossed a link at full bandwidth, with others of its sender
+//   hop       the same, while the link that the path is on longest is idle: sim/serial_hops.hpp
 //   sharing   they took longer than that because messages of other ranks shared it
 //   flight    latency, of all links that it crosses meanwhile
 //   queue     a message waited for a link, and what held it was not recorded
@@ -25,23 +27,27 @@ namespace collsim {
 // Waiting needs no kind of its own: waiting for a message, a slot or a link is waiting for the
 // work, wire or latency of another rank, and the chain continues there.
 struct CriticalPath {
-  enum class Kind : std::uint8_t { start, work, startup, wire, sharing, flight, queue };
+  enum class Kind : std::uint8_t { start, work, startup, wire, hop, sharing, flight, queue };
+  // All, in this order.
+  static constexpr Kind kinds[] = {Kind::start, Kind::work,    Kind::startup, Kind::wire,
+                                   Kind::hop,   Kind::sharing, Kind::flight,  Kind::queue};
   struct Segment {
     Kind kind;
     Time from, to;
     // In the timeline: the step that did the work or sent the message.  Step::none for the start of
     // a rank that has no instructions.
     std::uint32_t step;
-    // startup, wire, sharing: in the timeline's crossings, the one that took the time.
+    // startup, wire, hop, sharing: in the timeline's crossings, the one that took the time.
     std::uint32_t crossing = Step::none;
   };
   std::vector<Segment>
       segments;  // in time order, none empty, each begins where the one before ends
+  std::optional<LinkId> longest_on;  // by wire time; none: it is on one link at most
 
   [[nodiscard]] Time total(Kind kind) const;
 };
 [[nodiscard]] std::string_view to_string(CriticalPath::Kind kind);
-// Whether a message has a link then: startup, wire or sharing.
+// Whether a message has a link then: startup, wire, hop or sharing.
 [[nodiscard]] bool is_on_link(CriticalPath::Kind kind);
 
 // Error{invalid_argument} when the simulation was not fully recorded.

@@ -52,7 +52,9 @@ class EventReader {
     const bool message = segment.kind != Kind::work && segment.kind != Kind::start;
     if (message ? !continues_message(segment) : true) begin_event(segment, message);
     Event& event = events_.back();
-    event.shares += shares_of(segment, timeline_, one_case_.costs);
+    TimeShares shares = shares_of(segment, timeline_, one_case_.costs);
+    shares.wire += std::exchange(shares.hops, Time{});  // its line says from which rank to which
+    event.shares += shares;
     event.waited_for_others |= waited_for_others(segment);
     event.end = segment.to;
     last_step_ = segment.step;
@@ -407,6 +409,7 @@ void add_path(const Case& one_case, const Schedule& schedule, const Simulation& 
   }
   result.launch = std::min(one_case.costs.launch, result.path.start);
   result.waiting_for_others = waiting_for_others(timeline, path);
+  if (path.longest_on) result.idle_in_hops = one_case.cluster->topology.name(*path.longest_on);
   result.lines = path_lines(one_case, schedule, timeline, path);
 }
 
@@ -422,7 +425,7 @@ std::vector<PathLine> path_lines(const Case& one_case, const Programs& programs,
 }
 
 Time TimeShares::total() const {
-  return start + reduction + copy + instructions + startup + wire + sharing + flight + queue;
+  return start + reduction + copy + instructions + startup + wire + hops + sharing + flight + queue;
 }
 
 TimeShares& TimeShares::operator+=(const TimeShares& other) {
@@ -432,6 +435,7 @@ TimeShares& TimeShares::operator+=(const TimeShares& other) {
   instructions += other.instructions;
   startup += other.startup;
   wire += other.wire;
+  hops += other.hops;
   sharing += other.sharing;
   flight += other.flight;
   queue += other.queue;
@@ -446,6 +450,7 @@ TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timel
     case Kind::start: shares.start = time; break;
     case Kind::startup: shares.startup = time; break;
     case Kind::wire: shares.wire = time; break;
+    case Kind::hop: shares.hops = time; break;
     case Kind::sharing: shares.sharing = time; break;
     case Kind::flight: shares.flight = time; break;
     case Kind::queue: shares.queue = time; break;

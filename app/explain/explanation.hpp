@@ -55,7 +55,7 @@ struct FormulaExplanation {
 
 // The time of a stretch of the critical path by what it was spent on; see CriticalPath.
 struct TimeShares {
-  Time start, reduction, copy, instructions, startup, wire, sharing, flight, queue;
+  Time start, reduction, copy, instructions, startup, wire, hops, sharing, flight, queue;
 
   [[nodiscard]] Time total() const;
   TimeShares& operator+=(const TimeShares& other);
@@ -111,6 +111,7 @@ struct Breakdown {
   TimeShares path;                   // adds up to the time
   Time launch;                       // part of path.start
   Time waiting_for_others;     // of the path: its message waited for links that other ranks held
+  std::string idle_in_hops;    // the link that the path is on longest
   std::uint64_t messages = 0;  // on the path
   // Of them, behind those of other ranks that had asked for the link at the same moment: the lower
   // rank went first.
@@ -243,9 +244,10 @@ struct Explanation {
 //                    parts: [{name, seconds}], parts_add_up}; seconds null: there is none
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
 //                    ties, first_tie: {link, asked_s, first, second: ranks}, start_s, startup_s,
-//                    wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s, instructions_s,
-//                    busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s, drain_s,
-//                    equally_busy}}; the kinds add up to kernel_s, as do fill, gaps and drain
+//                    wire_s, serial_hops_s, idle_in_hops: the link that is idle then, sharing_s,
+//                    flight_s, queue_s, reduction_s, copy_s, instructions_s, busiest_link: {name,
+//                    messages, bytes, busy_s, fill_s, gaps_s, drain_s, equally_busy}}; the kinds
+//                    add up to kernel_s, as do fill, gaps, busy and drain
 //   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
 //                   nothing; null: none that matter
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,

@@ -141,7 +141,7 @@ void add_parts(const Case& one_case, const CaseResult& row, FormulaExplanation& 
   };
   without("startup", with_links(one_case, [](LinkParameters& link) { link.startup = {}; }));
   if (routes_stand(one_case.cluster->topology))
-    without("wire", with_links(one_case, [](LinkParameters& link) {
+    without("bandwidth", with_links(one_case, [](LinkParameters& link) {
               link.bandwidth = Bandwidth(std::numeric_limits<std::int64_t>::max());
             }));
   else

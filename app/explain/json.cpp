@@ -101,23 +101,26 @@ JsonValue of_changed_order(const ChangedOrder& order) {
 
 JsonValue of_breakdown(const Breakdown& b) {
   const auto known = [&](Time time) { return b.every_step_recorded ? seconds(time) : JsonValue(); };
-  return JsonValue::object({{"every_step_recorded", b.every_step_recorded},
-                            {"instructions", b.instructions},
-                            {"messages", b.messages},
-                            {"ties", b.ties},
-                            {"first_tie", b.first_tie ? of_tie(*b.first_tie) : JsonValue()},
-                            {"start_s", known(b.path.start)},
-                            {"startup_s", known(b.path.startup)},
-                            {"wire_s", known(b.path.wire)},
-                            {"sharing_s", known(b.path.sharing)},
-                            {"flight_s", known(b.path.flight)},
-                            {"queue_s", known(b.path.queue)},
-                            {"reduction_s", known(b.path.reduction)},
-                            {"copy_s", known(b.path.copy)},
-                            {"instructions_s", known(b.path.instructions)},
-                            {"launch_s", known(b.launch)},
-                            {"waiting_for_others_s", known(b.waiting_for_others)},
-                            {"busiest_link", b.busiest ? of_link(*b.busiest) : JsonValue()}});
+  return JsonValue::object(
+      {{"every_step_recorded", b.every_step_recorded},
+       {"instructions", b.instructions},
+       {"messages", b.messages},
+       {"ties", b.ties},
+       {"first_tie", b.first_tie ? of_tie(*b.first_tie) : JsonValue()},
+       {"start_s", known(b.path.start)},
+       {"startup_s", known(b.path.startup)},
+       {"wire_s", known(b.path.wire)},
+       {"serial_hops_s", known(b.path.hops)},
+       {"idle_in_hops", b.path.hops > Time{} ? JsonValue(b.idle_in_hops) : JsonValue()},
+       {"sharing_s", known(b.path.sharing)},
+       {"flight_s", known(b.path.flight)},
+       {"queue_s", known(b.path.queue)},
+       {"reduction_s", known(b.path.reduction)},
+       {"copy_s", known(b.path.copy)},
+       {"instructions_s", known(b.path.instructions)},
+       {"launch_s", known(b.launch)},
+       {"waiting_for_others_s", known(b.waiting_for_others)},
+       {"busiest_link", b.busiest ? of_link(*b.busiest) : JsonValue()}});
 }
 
 std::string_view to_string(PathLine::Shape shape) {

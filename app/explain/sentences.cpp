@@ -274,6 +274,7 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
        fmt::format("alpha of {} on the path",
                    count_in_words(static_cast<std::int64_t>(b.messages), "message"))},
       {"wire", p.wire, "bytes crossing at full bandwidth"},
+      {"serial hops", p.hops, fmt::format("bytes on other links while {} is idle", b.idle_in_hops)},
       {"sharing", p.sharing, "messages of other ranks shared the links"},
       {"latency", p.flight, "messages sent but not yet arrived"},
       {"queue", p.queue, "waiting for a link"},

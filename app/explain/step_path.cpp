@@ -58,7 +58,8 @@ StepShares step_shares_of(const CriticalPath::Segment& segment, bool computes) {
   switch (segment.kind) {
     case PathKind::work: (computes ? shares.computing : shares.other) = time; break;
     case PathKind::startup: shares.startup = time; break;
-    case PathKind::wire: shares.wire = time; break;
+    case PathKind::wire:
+    case PathKind::hop: shares.wire = time; break;
     case PathKind::sharing: shares.sharing = time; break;
     case PathKind::flight: shares.flight = time; break;
     case PathKind::start:

@@ -372,10 +372,7 @@ class TraceWriter {
   void write_summary(TraceSink& sink) {
     if (shown(Time{})) {
       TraceArguments totals;
-      for (const auto kind :
-           {CriticalPath::Kind::start, CriticalPath::Kind::work, CriticalPath::Kind::startup,
-            CriticalPath::Kind::wire, CriticalPath::Kind::sharing, CriticalPath::Kind::flight,
-            CriticalPath::Kind::queue})
+      for (const CriticalPath::Kind kind : CriticalPath::kinds)
         if (const Time total = path_.total(kind); total > Time{})
           totals.add(fmt::format("critical path: {} (us)", to_string(kind)), total);
       sink.slice(whole_track, Time{}, input_.simulation.time,

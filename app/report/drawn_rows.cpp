@@ -105,11 +105,9 @@ JsonValue links_value(const Topology& topology, const Simulation& simulation) {
 
 JsonValue shares_value(const Topology& topology, const Schedule& schedule,
                        const Simulation& simulation) {
-  using Kind = CriticalPath::Kind;
   const CriticalPath path = critical_path(topology, schedule, simulation);
   JsonValue shares = JsonValue::object();
-  for (const Kind kind : {Kind::start, Kind::work, Kind::startup, Kind::wire, Kind::sharing,
-                          Kind::flight, Kind::queue})
+  for (const CriticalPath::Kind kind : CriticalPath::kinds)
     shares.set(to_string(kind), path.total(kind).seconds());
   // Part of those above.
   if (const Time waiting = waiting_for_others(*simulation.timeline, path); waiting > Time{})

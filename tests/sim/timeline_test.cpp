@@ -101,7 +101,8 @@ TEST(CriticalPath, NamesEveryPartOfAPipelinedReduce) {
   expect_seamless(path, simulation.time);
   EXPECT_EQ(path.total(Kind::start), microseconds(4));
   EXPECT_EQ(path.total(Kind::startup), microseconds(4));
-  EXPECT_EQ(path.total(Kind::wire), microseconds(2));
+  EXPECT_EQ(path.total(Kind::wire), microseconds(1));
+  EXPECT_EQ(path.total(Kind::hop), microseconds(1));
   EXPECT_EQ(path.total(Kind::flight), microseconds(10));
   EXPECT_EQ(path.total(Kind::work), microseconds(4));
   EXPECT_EQ(simulation.time, microseconds(24));

@@ -61,13 +61,15 @@ The formula
     (K-2+S)*tau(N/S)  = (8-2+16)*172.8 us = 3.801 ms
     (K-1)*L           = (8-1)*0 = 0
     together 3.801 ms
-  Of this: startup 110 us (2.9%), wire 3.691 ms (97%).
+  Of this: startup 110 us (2.9%), bandwidth 3.691 ms (97%).
   The simulation says 3.801 ms: the same.
 
 Where the time goes
   Along the critical path, the one chain of causes that lasts until the end:
     startup          110 us   2.9%  ▋                    alpha of 22 messages on the path
-    wire           3.691 ms    97%  ███████████████████▍ bytes crossing at full bandwidth
+    wire           2.684 ms    71%  ██████████████▏      bytes crossing at full bandwidth
+    serial hops    1.007 ms    26%  █████▎               bytes on other links while gpu0->gpu1 is
+                                                          idle
   The busiest link, gpu0->gpu1 (6 more are as busy), is busy 2.764 ms of 3.801 ms (73%): 16
   messages, 64 MiB; it is idle for 1.037 ms after its last byte (drain: the others must finish).
 
@@ -134,8 +136,8 @@ TEST(Explain, GivesTheSameAsData) {
   EXPECT_EQ(e["formula"]["applies"], true);
   const json& b = e["breakdown"];
   double sum = 0;
-  for (const char* kind : {"start_s", "startup_s", "wire_s", "sharing_s", "flight_s", "queue_s",
-                           "reduction_s", "copy_s", "instructions_s"})
+  for (const char* kind : {"start_s", "startup_s", "wire_s", "serial_hops_s", "sharing_s",
+                           "flight_s", "queue_s", "reduction_s", "copy_s", "instructions_s"})
     sum += b[kind].get<double>();
   EXPECT_NEAR(sum, time, 1e-12);
   const json& link = b["busiest_link"];

@@ -44,7 +44,7 @@ void expect_consistent(const Explanation& e, const std::string& what) {
     shares += line.shares;
   }
   EXPECT_EQ(now, e.row.time) << what;
-  EXPECT_EQ(shares.wire, b.path.wire) << what;
+  EXPECT_EQ(shares.wire, b.path.wire + b.path.hops) << what;
   EXPECT_EQ(shares.startup, b.path.startup) << what;
   if (b.busiest && b.busiest->fill &&
       e.one_case.cluster->topology.links().front().sharing == Sharing::exclusive) {

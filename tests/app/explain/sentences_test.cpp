@@ -79,10 +79,9 @@ class Told {
   void shares() {
     const TimeShares& p = e_.breakdown.path;
     const std::pair<const char*, Time> all[] = {
-        {"startup", p.startup},  {"wire", p.wire},
-        {"sharing", p.sharing},  {"latency", p.flight},
-        {"adding", p.reduction}, {"copying", p.copy},
-        {"queue", p.queue},      {"instructions", p.instructions}};
+        {"startup", p.startup}, {"wire", p.wire},      {"serial hops", p.hops},
+        {"sharing", p.sharing}, {"latency", p.flight}, {"adding", p.reduction},
+        {"copying", p.copy},    {"queue", p.queue},    {"instructions", p.instructions}};
     for (const auto& [name, time] : all)
       if (time > Time{})
         expect(fmt::format(" {} {} {} ", name, to_text(time), part(time, e_.row.time)));
