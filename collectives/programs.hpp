@@ -105,6 +105,7 @@ class Programs {
   [[nodiscard]] std::vector<TurnDigit> turns() const;
   // What becomes of a lane of any rank when a turn takes rank `from` to `into`.
   [[nodiscard]] Lane turned(Lane lane, Rank from, Rank into) const;
+  [[nodiscard]] bool turns_move_lanes() const { return parts_->node_turns.channels; }
   // Every rank sends the same to all others, then waits for the same from all others, perhaps again
   // and again; and slots do not hold it back.  So where instructions cost nothing their order does
   // not matter, and any renaming of the ranks leaves the programs as they are.  (Two ranks have no

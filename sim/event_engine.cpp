@@ -44,7 +44,6 @@ class EventNetwork {
       : topology_(quotient != nullptr ? quotient->topology() : topology),
         lanes_(lanes),
         wiring_(topology, lanes, options, quotient),
-        is_quotient_(quotient != nullptr),
         recorder_(recorder),
         links_(topology_),
         only_turns_(links_.all_are_exclusive() &&
@@ -138,7 +137,6 @@ class EventNetwork {
   const Topology& topology_;
   Lanes& lanes_;
   RankWiring wiring_;
-  const bool is_quotient_;
   bool is_exact_ = true;
   Recorder& recorder_;
   LinkQueues links_;
@@ -203,8 +201,7 @@ inline void EventNetwork<Recorder>::find_route(Connection& connection) {
   wiring_.find_route(connection);
   note_links(connection);
   Path& path = connection.path;
-  // Who asks a link first among lanes is decided by rank, which a turn changes.
-  if (is_quotient_ && path.crosses(Path::exclusive)) is_exact_ = false;
+  if (wiring_.order_turns()) is_exact_ = false;
   if (ways_.are_chosen())
     open_ways(connection);
   else if (path.kinds == Path::exclusive && posts_early_ &&

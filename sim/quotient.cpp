@@ -93,8 +93,10 @@ bool Quotient::find_orbits(const Topology& topology, const Topology::Turning& tu
   std::unordered_map<std::uint64_t, LinkId> orbit_at;
   std::optional<std::uint64_t> latest;  // the same orbit again, as a rule
   orbits_.reserve(topology.links().size());
+  places_.reserve(topology.links().size());
   for (std::size_t id = 0; id < topology.links().size(); ++id) {
     const LinkPlace place = turning.place(LinkId(id));
+    places_.push_back(place.at);
     const Rank first = first_of_orbit(place.at);
     const std::uint64_t key = (std::uint64_t{place.kind} << 32U) | first.index();
     if (key == latest) {

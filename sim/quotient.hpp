@@ -47,6 +47,10 @@ class Quotient {
   // One link for each orbit; as many ranks as the machine has, but no routes.
   [[nodiscard]] const Topology& topology() const { return *topology_; }
   [[nodiscard]] LinkId orbit(LinkId link) const { return orbits_[link.index()]; }
+  // Who a rank is to a link, if that is turned to where its orbit's is.
+  [[nodiscard]] Rank seen_from(LinkId link, Rank rank) const {
+    return turns_.turned(rank, places_[link.index()]);
+  }
   // How often each message on a link of topology() crosses it; 1 where its bandwidth is divided.
   [[nodiscard]] std::uint32_t copies(LinkId link) const { return copies_[link.index()]; }
 
@@ -63,6 +67,7 @@ class Quotient {
   std::vector<Rank> representatives_;
   std::vector<std::uint32_t> numbers_;  // by rank
   std::vector<LinkId> orbits_;          // by link
+  std::vector<Rank> places_;            // of links: LinkPlace::at
   std::vector<std::uint32_t> copies_;   // by link of topology_
   std::optional<Topology> topology_;
 };

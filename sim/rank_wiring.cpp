@@ -56,8 +56,21 @@ void RankWiring::find_route_in_quotient(Connection& connection) {
     if (std::find(route_.begin(), route_.end(), orbit) != route_.end())
       messages_meet_their_copies_ = true;
     route_.push_back(orbit);
+    note_user(link, from.rank);
   }
   set_route(connection, route_);
+}
+
+void RankWiring::note_user(LinkId link, Rank rank) {
+  const Topology& orbits = quotient_->topology();
+  const LinkId orbit = quotient_->orbit(link);
+  if (orbits.link(orbit).sharing == Sharing::fair) return;
+  constexpr Rank nobody(~std::uint32_t{0});
+  users_.resize(orbits.links().size(), nobody);
+  Rank& user = users_[orbit.index()];
+  const Rank seen = quotient_->seen_from(link, rank);
+  if (user == nobody) user = seen;
+  if (user != seen || lanes_.programs.turns_move_lanes()) order_turns_ = true;
 }
 
 Simulation RankWiring::result(Engine engine) {

@@ -10,7 +10,7 @@ namespace collsim {
 // Few ranks stand for all: the dataflow or the event engine runs their lanes over one link for each
 // orbit (Quotient).  This is exact as long as nothing depends on the order among ranks:
 //   - a message crosses no orbit twice (it would meet its own copies);
-//   - links serve messages in the order in which one lane sends them, or share fairly.
+//   - links share fairly, or serve messages of one rank, whose lanes stay in order in every turn.
 // Nothing if the case turns out otherwise, or never to end: another engine says why.
 std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Programs& programs,
                                                const CostModel& costs,

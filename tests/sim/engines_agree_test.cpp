@@ -93,6 +93,25 @@ TEST(EnginesAgree, OnTwelveThousandRandomCases) {
   EXPECT_GT(by_algorithm.size(), 40U);
 }
 
+// Of lanes of one rank that ask for a queue at the same instant the first goes first, in one rank
+// that stands for all, too.
+TEST(EnginesAgree, WhereLanesOfARankShareALink) {
+  int on_queues = 0;
+  for (std::uint64_t seed = 0; seed < random_cases(6000U) && !::testing::Test::HasFailure();
+       ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random(seed, {.fair = 0, .half_duplex = 0, .differing = 0, .round = true});
+    const Topology topology = random.topology();
+    const Schedule schedule = random.schedule(topology.rank_count());
+    const CostModel costs = random.costs();
+    const Answer symmetry = ask(Engine::symmetry, topology, schedule, costs, {});
+    if (!symmetry.result || ask(Engine::dataflow, topology, schedule, costs, {}).result) continue;
+    expect_equal(*ask(Engine::event, topology, schedule, costs, {}).result, *symmetry.result);
+    ++on_queues;
+  }
+  EXPECT_GE(on_queues, random_cases(60));
+}
+
 // At one instant rounds decide, and engines without a clock must not guess.
 TEST(EnginesAgree, WhateverTheRouting) {
   int compared = 0;

@@ -41,6 +41,13 @@ TEST(TorusChannels, KeepAllLinksBusy) {
   }
 }
 
+TEST(TorusChannels, OneRankStandsForAll) {
+  const Topology torus = make_torus({64, 64}, link_of(gigabytes_per_second(50), microseconds(1)));
+  const Simulation run =
+      simulate(torus, make_schedule(all_reduce_of(torus, mebibytes(64)), bucket({64, 64}, 4)));
+  EXPECT_EQ(run.engine, Engine::symmetry);
+}
+
 TEST(TorusChannels, TakeWhatTheFormulaSays) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(2), nanoseconds(300));
   CostModel costs;
