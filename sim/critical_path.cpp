@@ -354,7 +354,7 @@ std::string_view to_string(CriticalPath::Kind kind) {
     case Kind::work: return "work";
     case Kind::startup: return "startup";
     case Kind::wire: return "wire";
-    case Kind::hop: return "hop";
+    case Kind::hop: return "serial hops";
     case Kind::sharing: return "sharing";
     case Kind::flight: return "flight";
     case Kind::queue: return "queue";

@@ -19,7 +19,7 @@ namespace collsim {
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
 //   startup   a message paid alpha on a link
 //   wire      its bytes crossed a link at full bandwidth, with others of its sender
-//   hop       the same, while the link that the path is on longest is idle: sim/serial_hops.hpp
+//   hop       the same, while the link that it is on longest is idle: sim/serial_hops.hpp
 //   sharing   they took longer than that because messages of other ranks shared it
 //   flight    latency, of all links that it crosses meanwhile
 //   queue     a message waited for a link, and what held it was not recorded
@@ -42,7 +42,7 @@ struct CriticalPath {
   };
   std::vector<Segment>
       segments;  // in time order, none empty, each begins where the one before ends
-  std::optional<LinkId> longest_on;  // by wire time; none: it is on one link at most
+  std::optional<LinkId> longest_on;  // a link, by wire and hop
 
   [[nodiscard]] Time total(Kind kind) const;
 };

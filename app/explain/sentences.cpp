@@ -102,14 +102,10 @@ struct NamedShare {
   Time TimeShares::*member;
 };
 constexpr NamedShare named_shares[] = {
-    {"before the start", &TimeShares::start},
-    {"instruction overhead", &TimeShares::instructions},
-    {"adding", &TimeShares::reduction},
-    {"copying", &TimeShares::copy},
-    {"waiting", &TimeShares::queue},
-    {"startup", &TimeShares::startup},
-    {"wire", &TimeShares::wire},
-    {"sharing", &TimeShares::sharing},
+    {"before the start", &TimeShares::start}, {"instruction overhead", &TimeShares::instructions},
+    {"adding", &TimeShares::reduction},       {"copying", &TimeShares::copy},
+    {"waiting", &TimeShares::queue},          {"startup", &TimeShares::startup},
+    {"transfer", &TimeShares::wire},          {"sharing", &TimeShares::sharing},
     {"latency", &TimeShares::flight},
 };
 

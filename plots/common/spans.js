@@ -63,7 +63,7 @@
 /** Values of Steps.wait. */
 const waits = { none: 0, message: 1, slot: 2, signal: 3 };
 /** Values of Steps.pathKind, as CriticalPath::Kind. */
-const pathKinds = ["start", "work", "startup", "wire", "hop", "sharing", "flight", "queue"];
+const pathKinds = ["start", "work", "startup", "wire", "serial hops", "sharing", "flight", "queue"];
 /** What a bar shows; pauses of a lane are numbered as waits. */
 const spanKinds = { message: 0, waitMessage: 1, waitSlot: 2, waitSignal: 3, waitLink: 4, late: 5, work: 6 };
 const picosecond = 1e-12;

@@ -9,7 +9,7 @@ from static.units import fixed, percent_text, time_text
 # By the names in traces: what it is called, which colour it has, what time goes to.
 KINDS = {
     "start": ("not started", 7, "ranks that start late"), "startup": ("startup (alpha)", 1, "startup (alpha)"),
-    "wire": ("wire", 0, "the wire"), "hop": ("serial hops", 6, "serial hops"), "sharing": ("sharing", 5, "sharing links"), "flight": ("latency", 2, "latency"),
+    "wire": ("wire", 0, "the wire"), "serial hops": ("serial hops", 6, "serial hops"), "sharing": ("sharing", 5, "sharing links"), "flight": ("latency", 2, "latency"),
     "work": ("adding and copying", 3, "adding and copying"), "queue": ("queue", 4, "queues for links"),
 }
 

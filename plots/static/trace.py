@@ -9,7 +9,7 @@ MOST_EVENTS = 200_000
 MOST_PIECES = 10**9
 ROUNDING = 2e-9  # traces hold whole nanoseconds
 CAUSES = ("a message", "a signal", "a free slot")
-SHARES = ("start", "startup", "wire", "hop", "sharing", "flight", "work", "queue")
+SHARES = ("start", "startup", "wire", "serial hops", "sharing", "flight", "work", "queue")
 
 
 @dataclasses.dataclass

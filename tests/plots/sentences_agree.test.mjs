@@ -209,7 +209,7 @@ property("rows side by side: the fastest of each job", (random) => {
   return "each";
 });
 
-const kinds = { wire: "the wire", hop: "serial hops", startup: "startup (alpha)", sharing: "sharing links", flight: "latency", work: "adding and copying", queue: "queues for links" };
+const kinds = { wire: "the wire", "serial hops": "serial hops", startup: "startup (alpha)", sharing: "sharing links", flight: "latency", work: "adding and copying", queue: "queues for links" };
 
 /** Shares of a path, none or a few of them large. */
 function someShares(random) {

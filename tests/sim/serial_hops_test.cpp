@@ -54,6 +54,37 @@ TEST(SerialHops, NoneWhereAllLinksAreBusyAllTheTime) {
   EXPECT_EQ(path.total(Kind::hop), Time{});
 }
 
+TEST(SerialHops, WireIsTheSameForAnyNumberOfMessages) {
+  const Topology topology = make_chain(8, link_of(ten, microseconds(1)));
+  for (int chunks = 1; chunks <= 100; ++chunks) {
+    const Bytes bytes = Bytes{2'000} * chunks;  // 200 ns each
+    const CriticalPath path =
+        path_of(topology, byte_schedule(Operation::broadcast, 8, bytes, "chain", chunks));
+    EXPECT_EQ(path.total(Kind::wire), nanoseconds(200 * chunks)) << chunks;
+    EXPECT_EQ(path.total(Kind::hop), nanoseconds(6 * 200)) << chunks;
+  }
+}
+
+// Messages are on all links of their routes: here rank 0's port and the cable between the leaves
+// are on the path for equally long, and the cable is never idle.
+TEST(SerialHops, AreBesideTheBusiestOfEqualLinks) {
+  TopologyBuilder builder;
+  for (int rank = 0; rank < 4; ++rank) builder.add_node(NodeKind::gpu);
+  const NodeId near = builder.add_node(NodeKind::network_switch);
+  const NodeId far = builder.add_node(NodeKind::network_switch);
+  LinkParameters port = link_of(ten);
+  port.sharing = Sharing::fair;
+  for (int rank = 0; rank < 4; ++rank)
+    builder.connect(NodeId(static_cast<std::size_t>(rank)), rank < 2 ? near : far, port);
+  port.bandwidth = gigabytes_per_second(5);
+  builder.connect(near, far, port);
+  const Topology topology = builder.build();
+  const CriticalPath path =
+      path_of(topology, byte_schedule(Operation::broadcast, 4, twenty_us, "binomial"));
+  EXPECT_EQ(topology.name(*path.longest_on), "switch0->switch1");
+  EXPECT_EQ(path.total(Kind::hop), Time{});
+}
+
 TEST(SerialHops, OfATreeAllLevelsButOne) {
   const Topology topology = make_fully_connected(8, link_of(ten));
   const CriticalPath path =

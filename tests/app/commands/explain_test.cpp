@@ -75,9 +75,9 @@ Where the time goes
 
 The critical path in words
           0  rank 0 sends 16 messages of 4 MiB to rank 1, one after the other: 2.764 ms = 16 x (5 us
-               startup + 167.8 us wire)
+               startup + 167.8 us transfer)
    2.764 ms  6 hops of 4 MiB from rank 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7, each hop sent on when the
-               one before has arrived: 1.037 ms = 6 x (5 us startup + 167.8 us wire)
+               one before has arrived: 1.037 ms = 6 x (5 us startup + 167.8 us transfer)
    3.801 ms  the last rank has finished
 
 The next knob
