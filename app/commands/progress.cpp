@@ -33,11 +33,18 @@ std::string share_done(const SimulationGauge* gauge) {
 
 }  // namespace
 
-Progress::Progress(Terminal& terminal)
+Progress::Progress(Terminal& terminal, std::chrono::seconds in_a_log)
     : terminal_(terminal),
-      wanted_(terminal.err_is_terminal && !terminal.quiet),
+      on_terminal_(terminal.err_is_terminal && !terminal.quiet),
+      in_a_log_(in_a_log),
       next_(start_ + before_it_shows) {
-  if (wanted_) clock_ = std::jthread([this](const std::stop_token& stop) { tell_the_time(stop); });
+  if (terminal.quiet) return;
+  clock_ = std::jthread([this](const std::stop_token& stop) {
+    if (on_terminal_)
+      tell_the_time(stop);
+    else
+      tell_a_log(stop);
+  });
 }
 
 void Progress::watch(std::shared_ptr<const SimulationGauge> gauge) {
@@ -49,7 +56,7 @@ void Progress::update(std::size_t done, std::size_t total) {
   const std::lock_guard lock(mutex_);
   done_ = done;
   total_ = total;
-  if (!wanted_ || done == 0) return;
+  if (!on_terminal_ || done == 0) return;
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + between_updates;
@@ -63,12 +70,22 @@ void Progress::update(std::size_t done, std::size_t total) {
 void Progress::tell_the_time(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
-    const Clock::time_point now = Clock::now();
-    if (now < next_ + before_it_shows) continue;
-    const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
-    show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far" +
-         share_done(gauge_.get()));
+    if (Clock::now() >= next_ + before_it_shows) show(time_so_far());
   }
+}
+
+void Progress::tell_a_log(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  for (auto told = start_ + in_a_log_;
+       !stopped_.wait_until(lock, stop, told, [&] { return stop.stop_requested(); });
+       told += told - start_)
+    terminal_.err << time_so_far() << std::endl;
+}
+
+std::string Progress::time_so_far() const {
+  const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  return points + duration(seconds) + " so far" + share_done(gauge_.get());
 }
 
 // Blanks take the old line away on every terminal, and a ^C behind it.  Not all know how to erase.

@@ -18,10 +18,11 @@ struct SimulationGauge;  // study/run_case.hpp
 
 // One line on standard error that says how far a sweep is: "1,200 of 10,000 points, 4,800/s, 2 s
 // left"; while a point takes long: "0 of 3 points, 12 s so far", of the only one also "about 40%".
-// Only on a terminal, only for what takes longer than half a second, gone at the end.
+// On a terminal for what takes longer than half a second, and gone at the end; in a log a line after
+// a while, and whenever it has taken twice as long.
 class Progress {
  public:
-  explicit Progress(Terminal& terminal);
+  explicit Progress(Terminal& terminal, std::chrono::seconds in_a_log = std::chrono::seconds(30));
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
@@ -35,11 +36,14 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void tell_the_time(const std::stop_token& stop);
+  void tell_a_log(const std::stop_token& stop);
+  [[nodiscard]] std::string time_so_far() const;
   void show(const std::string& line);
 
   Terminal& terminal_;
-  bool wanted_;
+  bool on_terminal_;
   std::size_t shown_ = 0;  // letters to take away again
+  std::chrono::seconds in_a_log_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
   std::size_t done_ = 0, total_ = 0;

@@ -27,6 +27,19 @@ TEST(Progress, TellsTheTimeWhileAPointTakesLong) {
   EXPECT_EQ(err.str().find('\033'), std::string::npos);
 }
 
+TEST(Progress, InALogIsALineNowAndThen) {
+  std::ostringstream out, err;
+  const std::atomic<bool> interrupted = false;
+  Terminal terminal{.out = out, .err = err, .interrupted = interrupted};
+  Progress progress(terminal, std::chrono::seconds(1));
+  progress.update(0, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  progress.clear();
+  EXPECT_TRUE(err.str().starts_with("0 of 3 points, ")) << err.str();
+  EXPECT_TRUE(err.str().ends_with(" s so far\n")) << err.str();
+  EXPECT_EQ(err.str().find('\r'), std::string::npos);
+}
+
 TEST(Progress, SaysHowFarTheOnlyPointIs) {
   std::ostringstream out, err;
   const std::atomic<bool> interrupted = false;
