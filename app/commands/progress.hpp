@@ -18,7 +18,7 @@ struct SimulationGauge;  // study/run_case.hpp
 
 // One line on standard error that says how far a sweep is: "1,200 of 10,000 points, 4,800/s, 2 s
 // left"; while a point takes long: "0 of 3 points, 12 s so far", of the only one also "about 40%".
-// On a terminal for what takes longer than half a second, and gone at the end; in a log a line after
+// On a terminal for what takes longer than half a second, gone at the end; in a log a line after
 // a while, and whenever it has taken twice as long.
 class Progress {
  public:
