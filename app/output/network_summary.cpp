@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "app/json/screen_text.hpp"
@@ -20,6 +23,7 @@ namespace {
 // Larger networks would take minutes.
 constexpr std::size_t most_links = 400'000;
 constexpr std::size_t most_pairs = 4'000'000;
+constexpr std::size_t most_ranks_cut_every_way = 16;
 
 // Dinic's algorithm: shortest paths by breadth first search, then a blocking flow along them.
 class MaximumFlow {
@@ -101,6 +105,17 @@ bool is_grid(const Topology& topology) {
   return topology.shape() == "torus" || topology.shape() == "mesh";
 }
 
+bool is_symmetric(const Topology& topology) {
+  std::map<std::pair<NodeId, NodeId>, std::int64_t> more;
+  for (const Link& link : topology.links()) {
+    if (link.down) continue;
+    const bool up = link.from < link.to;
+    more[std::minmax(link.from, link.to)] +=
+        up ? link.bandwidth.bytes_per_second() : -link.bandwidth.bytes_per_second();
+  }
+  return std::all_of(more.begin(), more.end(), [](const auto& one) { return one.second == 0; });
+}
+
 template <class InLower>
 std::int64_t flow_between_halves(const Topology& topology, const InLower& in_lower) {
   const std::size_t source = topology.node_count();
@@ -116,6 +131,30 @@ std::int64_t flow_between_halves(const Topology& topology, const InLower& in_low
       flow.add(node, source + 1, unlimited);
   }
   return flow.between(source, source + 1);
+}
+
+// The less of both ways.
+template <class InLower>
+std::int64_t between_halves(const Topology& topology, bool symmetric, const InLower& in_lower) {
+  const std::int64_t out = flow_between_halves(topology, in_lower);
+  if (symmetric) return out;
+  return std::min(out,
+                  flow_between_halves(topology, [&](std::size_t rank) { return !in_lower(rank); }));
+}
+
+// Of all halves; of an odd number of ranks one has a rank more.
+std::int64_t least_of_all_halves(const Topology& topology, bool symmetric) {
+  const std::size_t ranks = topology.rank_count();
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::uint32_t half = 0; half < std::uint32_t{1} << ranks; ++half) {
+    const auto size = static_cast<std::size_t>(std::popcount(half));
+    // Of an even number every half comes with its opposite.
+    if (size != ranks / 2 || (ranks % 2 == 0 && (half & 1) == 0)) continue;
+    least = std::min(least, between_halves(topology, symmetric, [&](std::size_t rank) {
+                       return (half >> rank & 1) != 0;
+                     }));
+  }
+  return least;
 }
 
 // The longest route, of all pairs or, in large networks, from evenly spread ranks.
@@ -146,19 +185,25 @@ std::string level_table(const Topology& topology) {
   double below = 0;
   for (const auto& [name, count] : topology.parts().link_levels) {
     double together = 0;
+    std::size_t links = 0;
     std::set<std::int64_t> kinds;
     for (std::size_t id = first; id < first + count; ++id) {
-      const Bandwidth bandwidth = topology.link(LinkId(id)).bandwidth;
-      together += static_cast<double>(bandwidth.bytes_per_second()) / 2;
-      kinds.insert(bandwidth.bytes_per_second());
+      const Link& link = topology.link(LinkId(id));
+      if (link.down) continue;
+      ++links;
+      together += static_cast<double>(link.bandwidth.bytes_per_second()) / 2;
+      kinds.insert(link.bandwidth.bytes_per_second());
     }
     first += count;
     if (count == 0) continue;
     const bool switches = is_switch_level(topology, name);
-    table.add_row({name, with_commas(fmt::format("{}", count / 2)),
-                   to_text(Bandwidth(*kinds.begin())) + (kinds.size() > 1 ? " and more" : ""),
-                   to_text(Bandwidth(static_cast<std::int64_t>(together))),
-                   switches && below > 0 ? fmt::format("{:.3g}:1", below / together) : "-"});
+    const std::string bandwidth =
+        kinds.empty() ? "-"
+                      : to_text(Bandwidth(*kinds.begin())) + (kinds.size() > 1 ? " and more" : "");
+    table.add_row(
+        {name, with_commas(fmt::format("{}", (links + 1) / 2)), bandwidth,
+         links == 0 ? "-" : to_text(Bandwidth(static_cast<std::int64_t>(together))),
+         switches && below > 0 && links > 0 ? fmt::format("{:.3g}:1", below / together) : "-"});
     below = switches ? together : 0;
   }
   return table.text("");
@@ -166,30 +211,56 @@ std::string level_table(const Topology& topology) {
 
 }  // namespace
 
-std::int64_t bisection(const Topology& topology) {
+Bisection bisection(const Topology& topology) {
   const std::size_t ranks = topology.rank_count();
-  if (!is_grid(topology))
-    return flow_between_halves(topology, [&](std::size_t rank) { return rank < ranks / 2; });
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  std::size_t stride = ranks;
-  for (const int size : topology.dims()) {
-    const auto places = static_cast<std::size_t>(size);
-    stride /= places;
-    if (places < 2) continue;
-    least = std::min(least, flow_between_halves(topology, [&](std::size_t rank) {
-                       return rank / stride % places < places / 2;
-                     }));
+  const bool symmetric = is_symmetric(topology);
+  Bisection result{.symmetric = symmetric};
+  if (ranks <= most_ranks_cut_every_way) {
+    result.bytes_per_second = least_of_all_halves(topology, symmetric);
+    result.halves = "the least of all halves";
+    return result;
   }
-  return least;
+  const std::size_t half = ranks / 2;
+  result.bytes_per_second =
+      between_halves(topology, symmetric, [&](std::size_t rank) { return rank < half; });
+  result.halves = fmt::format("between ranks 0-{} and {}-{}", half - 1, half, ranks - 1);
+  if (!is_grid(topology)) return result;
+  std::size_t stride = ranks;
+  for (std::size_t dimension = 0; dimension < topology.dims().size(); ++dimension) {
+    const auto places = static_cast<std::size_t>(topology.dims()[dimension]);
+    stride /= places;
+    if (places % 2 != 0) continue;  // no halves
+    const std::int64_t across = between_halves(
+        topology, symmetric, [&](std::size_t rank) { return rank / stride % places < places / 2; });
+    if (across >= result.bytes_per_second && dimension > 0) continue;
+    result.bytes_per_second = std::min(across, result.bytes_per_second);
+    result.halves = fmt::format("between the halves of dimension{}", dimension);
+  }
+  return result;
 }
+
+namespace {
+
+std::string bisection_line(const Topology& topology) {
+  const auto links = topology.links();
+  const auto is_half = [](const Link& link) { return link.half_duplex; };
+  const Bisection cut = bisection(topology);
+  const char* ways = cut.symmetric ? "each way" : "one way";
+  if (std::all_of(links.begin(), links.end(), is_half))
+    ways = "both ways together";
+  else if (std::any_of(links.begin(), links.end(), is_half))
+    ways = "one way while nothing comes back";
+  return fmt::format("bisection      {} {}, {}\n", to_text(Bandwidth(cut.bytes_per_second)), ways,
+                     cut.halves);
+}
+
+}  // namespace
 
 std::string network_summary(const Topology& topology) {
   const bool levels = !topology.parts().levels.empty() && !topology.parts().link_levels.empty();
   if ((!levels && !is_grid(topology)) || topology.rank_count() < 2) return "";
   std::string text = level_table(topology);
-  if (topology.links().size() <= most_links)
-    text += fmt::format("bisection      {} each way between the halves\n",
-                        to_text(Bandwidth(bisection(topology))));
+  if (topology.links().size() <= most_links) text += bisection_line(topology);
   text += fmt::format("longest route  {}\n",
                       count_text(static_cast<std::int64_t>(longest_route(topology)), "link"));
   return text + '\n';

@@ -196,11 +196,14 @@ std::string table_of(const Topology& topology, const CableLines& cables, std::si
   const bool half_duplex = std::any_of(lines.begin(), lines.end(), [](const CableLine& line) {
     return line.parameters.half_duplex;
   });
+  const bool down = std::any_of(lines.begin(), lines.end(),
+                                [](const CableLine& line) { return line.parameters.down; });
   TextTable table;
   for (const char* heading : {"from", "", "to"}) table.add_column(heading, TextTable::Align::left);
   for (const char* heading : {"bandwidth", "latency", "overhead"}) table.add_column(heading);
   table.add_column("sharing", TextTable::Align::left);
   if (half_duplex) table.add_column("duplex", TextTable::Align::left);
+  if (down) table.add_column("state", TextTable::Align::left);
   const std::size_t shown = std::min(limit, lines.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [from, to, link, both_ways] = lines[i];
@@ -212,6 +215,7 @@ std::string table_of(const Topology& topology, const CableLines& cables, std::si
                                  link.startup == Time{} ? "0" : to_text(link.startup),
                                  link.sharing == Sharing::fair ? "fair" : "exclusive"};
     if (half_duplex) row.emplace_back(link.half_duplex ? "half" : "full");
+    if (down) row.emplace_back(link.down ? "down" : "up");
     table.add_row(std::move(row));
   }
   std::string text = table.text("");
