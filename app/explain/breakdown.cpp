@@ -33,6 +33,7 @@ struct Event {
   End from, to;  // alike without a message
   Bytes bytes = 0;
   bool waited_for_others = false;
+  bool queued = false;  // it follows the event before only because that held its link
   TimeShares shares;
   Time begin, end;
 };
@@ -75,6 +76,7 @@ class EventReader {
     Event event;
     event.begin = segment.from;
     event.start = segment.kind == Kind::start;
+    event.queued = message && waited_for_last(segment);
     if (segment.step != Step::none) {
       const Step& step = timeline_.steps[segment.step];
       event.from = event.to = end_of({step.rank, step.lane});
@@ -98,6 +100,13 @@ class EventReader {
     const std::uint32_t behind = timeline_.crossings[segment.crossing].queued_behind;
     return behind != Step::none &&
            timeline_.steps[behind].rank != timeline_.steps[segment.step].rank;
+  }
+
+  // On any link, since a queue may be for one whose crossing is not on the path.
+  [[nodiscard]] bool waited_for_last(const CriticalPath::Segment& segment) const {
+    const auto crossings = timeline_.crossings_of(timeline_.steps[segment.step]);
+    return last_step_ != Step::none &&
+           std::ranges::find(crossings, last_step_, &Crossing::queued_behind) != crossings.end();
   }
 
   [[nodiscard]] std::uint32_t last_to_start() const {
@@ -149,7 +158,7 @@ std::optional<Shape> following(const Event& before, const Event& event) {
     return Shape::work;
   }
   if (before.from == event.from) return before.to == event.to ? Shape::train : Shape::fan_out;
-  if (before.to == event.from) return Shape::relay;
+  if (before.to == event.from && !event.queued) return Shape::relay;
   if (before.to == event.to) return Shape::fan_in;
   return std::nullopt;
 }
@@ -310,27 +319,6 @@ bool is_tie(const Timeline& timeline, const CriticalPath::Segment& segment,
          timeline.steps[later.step].rank != timeline.steps[segment.step].rank;
 }
 
-// When messages crossed a link, in a recorded run.
-class LinkWatch {
- public:
-  LinkWatch(const Topology& topology, const Timeline& timeline)
-      : topology_(topology), timeline_(timeline) {}
-
-  // Nothing if the step's message did not.
-  [[nodiscard]] const Crossing* crossing(const Step& step, LinkId link) const {
-    const std::span<const Crossing> crossings = timeline_.crossings_of(step);
-    const auto found =
-        std::find_if(crossings.begin(), crossings.end(), [&](const Crossing& crossing) {
-          return topology_.link(crossing.link).resource == topology_.link(link).resource;
-        });
-    return found != crossings.end() ? &*found : nullptr;
-  }
-
- private:
-  const Topology& topology_;
-  const Timeline& timeline_;
-};
-
 std::optional<BusiestLink::Rate> rate_under_protocol(const Case& one_case, LinkId id) {
   const Topology& topology = one_case.cluster->topology;
   const Link& link = topology.link(id);
@@ -362,6 +350,7 @@ std::optional<BusiestLink> busiest_link(const Case& one_case, const Simulation& 
   BusiestLink result;
   result.name = topology.name(LinkId(at));
   result.messages = busiest->messages;
+  result.in_parts = topology.parts().routing == Routing::spray;
   result.bytes = busiest->bytes;
   result.busy = busiest->busy;
   result.equally_busy = equal;
@@ -369,14 +358,18 @@ std::optional<BusiestLink> busiest_link(const Case& one_case, const Simulation& 
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
-  LinkWatch watch(topology, *simulation.timeline);
+  // A sprayed message crosses it in several parts.
   Time first = Time::never();
   Time last{};
+  result.in_parts = false;
   for (const Step& step : simulation.timeline->steps) {
-    const Crossing* const crossing = watch.crossing(step, LinkId(at));
-    if (crossing == nullptr) continue;
-    first = std::min(first, crossing->begun);
-    last = std::max(last, crossing->ended);
+    std::size_t parts = 0;
+    for (const Crossing& crossing : simulation.timeline->crossings_of(step)) {
+      if (crossing.link != LinkId(at)) continue;
+      result.in_parts = result.in_parts || ++parts > 1;
+      first = std::min(first, crossing.begun);
+      last = std::max(last, crossing.ended);
+    }
   }
   result.fill = first;
   // Fair rates are rounded: a link may be "busy" a little longer than its messages took.

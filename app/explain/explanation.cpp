@@ -152,15 +152,19 @@ std::optional<ChangedOrder> order_changed_by_overrides(const Explanation& explan
                                                        const Simulation& simulation,
                                                        Variations* variations) {
   const auto& all = explanation.knobs.all;
-  const auto knob = std::ranges::find(all, "links_override", &Knob::name);
+  const auto knob = std::ranges::find_if(all, [](const Knob& one) {
+    return one.name == "links_override" || one.name == "switches_down";
+  });
   if (variations == nullptr || knob == all.end() || !knob->time ||
       *knob->time >= explanation.row.time || !simulation.timeline)
     return std::nullopt;
   const Case without = with_calibrated_costs(with_schedule(variations->with(knob->set)));
   const Simulation other = recorded_run(without, *without.schedule, explanation.row);
   if (!other.timeline) return std::nullopt;
-  return changed_order(explanation.one_case.cluster->topology, *simulation.timeline,
-                       *other.timeline);
+  std::optional<ChangedOrder> changed =
+      changed_order(explanation.one_case.cluster->topology, *simulation.timeline, *other.timeline);
+  if (changed) changed->by = knob->name;
+  return changed;
 }
 
 }  // namespace

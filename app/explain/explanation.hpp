@@ -65,6 +65,7 @@ struct TimeShares {
 struct BusiestLink {
   std::string name;
   std::uint64_t messages = 0;
+  bool in_parts = false;  // messages are sprayed: these are parts of them
   Bytes bytes = 0;
   Time busy;
   std::size_t equally_busy = 0;  // other links
@@ -113,8 +114,8 @@ struct Breakdown {
   Time waiting_for_others;     // of the path: its message waited for links that other ranks held
   std::string idle_in_hops;    // the link that the path is on longest
   std::uint64_t messages = 0;  // on the path
-  // Of them, behind those of other ranks that had asked for the link at the same moment: the lower
-  // rank went first.
+  // Of them, behind those of other ranks that had asked for the link at the same moment: the
+  // message that had crossed fewer links went first, of such the lower rank's.
   std::uint64_t ties = 0;
   struct Tie {
     std::string link;
@@ -141,6 +142,7 @@ struct Knob {
   std::optional<Time> time_20;  // by_degrees: 20% better
   std::string why_not;          // no time: why
   bool too_long = false;        // no time: it was not even tried
+  bool chunks_untried = false;  // an algorithm: more chunks may suit it, but would take too long
   // What makes the change with --set, path by path; empty: it is none of single values.
   Params set;
   std::string key = {};  // of a preset: what the value is set by, though it was not tried so
@@ -155,6 +157,7 @@ struct BestChunks {
   std::vector<Tried> tried;  // in order of chunks, with the case's own
   int best = 1;
   Time best_time;
+  bool broken_off = false;  // the next would have taken too long
 };
 
 struct Knobs {
@@ -166,8 +169,9 @@ struct Knobs {
   std::optional<BestChunks> chunks;
 };
 
-// What links_override does to a run that takes longer with it.
+// What links_override or switches_down does to a run that takes longer with it.
 struct ChangedOrder {
+  std::string by;  // which of the two
   struct Pair {
     std::string link;
     Time at;
@@ -246,8 +250,9 @@ struct Explanation {
 //                    ties, first_tie: {link, asked_s, first, second: ranks}, start_s, startup_s,
 //                    wire_s, serial_hops_s, idle_in_hops: the link that is idle then, sharing_s,
 //                    flight_s, queue_s, reduction_s, copy_s, instructions_s, busiest_link: {name,
-//                    messages, bytes, busy_s, fill_s, gaps_s, drain_s, equally_busy}}; the kinds
-//                    add up to kernel_s, as do fill, gaps, busy and drain
+//                    messages (parts of them where they are sprayed), bytes, busy_s, fill_s,
+//                    gaps_s, drain_s, equally_busy}}; the kinds add up to kernel_s, as do fill,
+//                    gaps, busy and drain
 //   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
 //                   nothing; null: none that matter
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
@@ -256,10 +261,11 @@ struct Explanation {
 //                    saves_20_percent_s, why_not, set: {path: value} for --set; null: no single
 //                    values}], the one that saves most first
 //   power_of_two    {ranks, time_s, set}: so many of the ranks alone would take much less; null: no
-//   changed_order   {first: {link, at_s, ahead, behind: ranks whose messages cross it the other way
-//                    round without links_override}, other_ways: so many messages cross other
-//                    links}; null: links_override costs no time, or no two changed places
-//   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
+//   changed_order   {by: links_override or switches_down, first: {link, at_s, ahead, behind: ranks
+//                    whose messages cross it the other way round without it}, other_ways: so many
+//                    messages cross other links}; null: it costs no time, or no two changed places
+//   best_chunks     {by_formula, best, time_s, broken_off: more would take too long to try,
+//                    tried: [{chunks, time_s}]}
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best
 //                    rates of the network without startups,

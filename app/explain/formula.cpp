@@ -64,6 +64,8 @@ std::string why_no_form(const Case& one_case, const CaseResult& row) {
   }
   const Topology& topology = one_case.cluster->topology;
   const auto links = topology.links();
+  if (std::any_of(links.begin(), links.end(), [](const Link& link) { return link.half_duplex; }))
+    return "none is known for half duplex links";
   if (std::any_of(links.begin(), links.end(),
                   [](const Link& link) { return link.sharing == Sharing::fair; }))
     return "none is known for links that messages share";

@@ -96,7 +96,8 @@ JsonValue of_changed_order(const ChangedOrder& order) {
                                {"at_s", seconds(order.first->at)},
                                {"ahead", order.first->ahead.index()},
                                {"behind", order.first->behind.index()}});
-  return JsonValue::object({{"first", std::move(first)}, {"other_ways", order.other_ways}});
+  return JsonValue::object(
+      {{"by", order.by}, {"first", std::move(first)}, {"other_ways", order.other_ways}});
 }
 
 JsonValue of_breakdown(const Breakdown& b) {
@@ -182,6 +183,7 @@ JsonValue of_best_chunks(const BestChunks& chunks) {
   return JsonValue::object({{"by_formula", chunks.by_formula},
                             {"best", chunks.best},
                             {"time_s", seconds(chunks.best_time)},
+                            {"broken_off", chunks.broken_off},
                             {"tried", JsonValue::array(chunks.tried, of_tried)}});
 }
 

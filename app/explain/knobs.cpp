@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -367,6 +366,7 @@ class ChunkSearch {
     std::optional<Time> before;
     for (int chunks = 1; chunks <= most && worse < 2; chunks *= 2) {
       const std::optional<Time> time = try_chunks(chunks);
+      broken_off_ = !time && too_long_;
       if (!time) break;
       // A thousandth is not worth more messages.
       worse = before && time->seconds() > 0.999 * before->seconds() ? worse + 1 : 0;
@@ -381,16 +381,19 @@ class ChunkSearch {
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     best.best = fastest->first;
     best.best_time = fastest->second;
+    best.broken_off = broken_off_;
     return best;
   }
+  [[nodiscard]] bool broken_off() const { return broken_off_; }
 
  private:
   std::optional<Time> try_chunks(int chunks) {
     if (chunks < 1) return std::nullopt;
     if (const auto known = times_.find(chunks); known != times_.end()) return known->second;
-    const std::optional<Time> time = attempt([&] { return cut_into(chunks); }, budget_).time;
-    if (time) times_[chunks] = *time;
-    return time;
+    const Attempt result = attempt([&] { return cut_into(chunks); }, budget_);
+    too_long_ = result.too_long;
+    if (result.time) times_[chunks] = *result.time;
+    return result.time;
   }
   Case cut_into(int chunks) {
     if (is_set_) {
@@ -410,20 +413,24 @@ class ChunkSearch {
   Case one_case_;
   WorkBudget& budget_;
   std::map<int, Time> times_;
+  bool too_long_ = false;  // the last attempt, for the budget
+  bool broken_off_ = false;
 };
 
 // Other algorithms in as many chunks as suit them: a tree in one piece says nothing about trees.
 // "auto" has tried that.
-std::vector<Knob> algorithms_in_chunks(const KnobContext& context,
-                                       const std::vector<Contender>& algorithms,
-                                       WorkBudget& budget) {
+void add_algorithms_in_chunks(const KnobContext& context, const std::vector<Contender>& algorithms,
+                              WorkBudget& budget, std::vector<Knob>& knobs) {
   constexpr double worth_a_word = 0.9;
-  std::vector<Knob> found;
   if (context.variations == nullptr || context.row.search || context.one_case.choice.chunk_size)
-    return found;
+    return;
   for (const Contender& other : algorithms) {
     if (other.algorithm == context.row.algorithm || !other.time || other.set.empty()) continue;
-    const auto best = ChunkSearch(context, budget, *other.time, other.set).run(std::nullopt);
+    ChunkSearch search(context, budget, *other.time, other.set);
+    const auto best = search.run(std::nullopt);
+    for (Knob& whole : knobs)
+      if (whole.name == "algorithm" && whole.then == other.algorithm)
+        whole.chunks_untried = search.broken_off();
     if (!best || best->best_time.seconds() > worth_a_word * other.time->seconds()) continue;
     Knob knob;
     knob.name = "algorithm";
@@ -432,9 +439,9 @@ std::vector<Knob> algorithms_in_chunks(const KnobContext& context,
     knob.time = best->best_time;
     knob.set = other.set;
     knob.set.emplace_back("collective.chunks", best->best);
-    found.push_back(std::move(knob));
+    knob.chunks_untried = search.broken_off();
+    knobs.push_back(std::move(knob));
   }
-  return found;
 }
 
 // How many ranks are beyond a power of two, where those are an extra step of whole vectors at both
@@ -582,8 +589,7 @@ Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
   turner.turn_a_little();
   Knobs knobs = std::move(turner.knobs);
   if (row.size > 0 && row.ranks > 1 && !nccl_chooses)
-    std::ranges::move(algorithms_in_chunks(context, algorithms, budget),
-                      std::back_inserter(knobs.all));
+    add_algorithms_in_chunks(context, algorithms, budget, knobs.all);
   put_best_first(knobs.all);
   if (!nccl_chooses) knobs.folded_ranks = folded_ranks(context);
   if (!nccl_chooses) knobs.power_of_two = power_of_two_of(context, budget);

@@ -199,14 +199,15 @@ void write_formula(Page& page, const Explanation& e) {
 void write_busiest_link(Page& page, const Explanation& e) {
   if (!e.breakdown.busiest) return;
   const BusiestLink& link = *e.breakdown.busiest;
-  std::string text =
-      fmt::format("The busiest link, {}{}, is busy {} of {} ({}): {}, {}", link.name,
-                  link.equally_busy > 0 ? fmt::format(" ({} more {} as busy)", link.equally_busy,
-                                                      link.equally_busy == 1 ? "is" : "are")
-                                        : "",
-                  to_text(link.busy), to_text(e.row.time), percent(link.busy, e.row.time),
-                  count_in_words(static_cast<std::int64_t>(link.messages), "message"),
-                  bytes_to_text(link.bytes));
+  std::string text = fmt::format(
+      "The busiest link, {}{}, is busy {} of {} ({}): {}, {}", link.name,
+      link.equally_busy > 0 ? fmt::format(" ({} more {} as busy)", link.equally_busy,
+                                          link.equally_busy == 1 ? "is" : "are")
+                            : "",
+      to_text(link.busy), to_text(e.row.time), percent(link.busy, e.row.time),
+      count_in_words(static_cast<std::int64_t>(link.messages), link.in_parts ? "part" : "message") +
+          (link.in_parts ? " of messages" : ""),
+      bytes_to_text(link.bytes));
   if (link.fill) {
     std::string idle;
     const auto add = [&](Time time, std::string_view what) {
@@ -261,8 +262,8 @@ void write_breakdown(Page& page, const Explanation& e) {
   if (b.ties > 0)
     page.paragraph(fmt::format(
         "{} on the path waited behind {} of another rank that asked for the link at the same "
-        "moment{}. Then the lower rank goes first: numbered in another way, the ranks may take "
-        "another time.",
+        "moment{}. Then the message that has crossed fewer links goes first, of such the lower "
+        "rank's: numbered in another way, the ranks may take another time.",
         b.ties == 1 ? "A message" : fmt::format("{} messages", b.ties),
         b.ties == 1 ? "one" : "messages", first_tie_in_words(b)));
   write_busiest_link(page, e);
@@ -344,6 +345,7 @@ void write_best_chunks(Page& page, const Explanation& e) {
                         percent(e.row.time - chunks.best_time, e.row.time));
   if (chunks.by_formula)
     text += fmt::format("; the formula's optimum is {:.4g}", *chunks.by_formula);
+  if (chunks.broken_off) text += "; more would take too long to try";
   page.paragraph(text + ".");
   std::string tried;
   for (const BestChunks::Tried& one : chunks.tried)
@@ -354,12 +356,12 @@ void write_best_chunks(Page& page, const Explanation& e) {
 // Settings and algorithms by the outcome to report.
 struct SortedKnobs {
   std::vector<const Knob*> table;
-  std::vector<std::string> useless, faster, slower, refused, not_tried;
+  std::vector<std::string> useless, faster, slower, slower_so_cut, refused, not_tried;
   std::vector<std::string> only_cut_better;  // than the algorithm as it runs, not than at its best
 
   [[nodiscard]] bool any_was_tried() const {
     return !table.empty() || !useless.empty() || !faster.empty() || !slower.empty() ||
-           !only_cut_better.empty();
+           !slower_so_cut.empty() || !only_cut_better.empty();
   }
 };
 
@@ -374,7 +376,9 @@ void sort_algorithm(const Knob& knob, Time now, std::size_t& shown, SortedKnobs&
   else if (*knob.time < now && shown++ < most_algorithms)
     sorted.table.push_back(&knob);
   else
-    (*knob.time < now ? sorted.faster : sorted.slower)
+    (*knob.time < now      ? sorted.faster
+     : knob.chunks_untried ? sorted.slower_so_cut
+                           : sorted.slower)
         .push_back(fmt::format("{} {}", knob.then, to_text(*knob.time)));
 }
 
@@ -419,14 +423,14 @@ std::string changed_order_in_words(const ChangedOrder& order) {
   std::string text;
   if (order.first)
     text = fmt::format(
-        "With links_override messages meet in another order: from {} on, where rank {}'s message "
+        "With {} messages meet in another order: from {} on, where rank {}'s message "
         "crosses {} before rank {}'s. Without it rank {}'s goes first.",
-        to_text(order.first->at), order.first->ahead.index(), order.first->link,
+        order.by, to_text(order.first->at), order.first->ahead.index(), order.first->link,
         order.first->behind.index(), order.first->behind.index());
   if (order.other_ways > 0)
-    text += fmt::format("{}{} take{} another way because of it.", text.empty() ? "" : " ",
+    text += fmt::format("{}{} take{} another way because of {}.", text.empty() ? "" : " ",
                         count_in_words(static_cast<std::int64_t>(order.other_ways), "message"),
-                        order.other_ways == 1 ? "s" : "");
+                        order.other_ways == 1 ? "s" : "", text.empty() ? order.by : "it");
   return text;
 }
 
@@ -452,6 +456,8 @@ void write_knobs(Page& page, const Explanation& e) {
                           fmt::join(sorted.only_cut_better, ", ")),
               4);
   list("Algorithms that are not faster", sorted.slower);
+  list("Not faster with as many chunks as now or as named (more would take too long to try)",
+       sorted.slower_so_cut);
   list("Does not work here", sorted.refused);
   list("Not tried, because it would take too long", sorted.not_tried);
   if (e.changed_order) page.paragraph(changed_order_in_words(*e.changed_order));

@@ -294,6 +294,15 @@ TEST(Explanation, CountsMessagesThatLostATie) {
   EXPECT_GT(mixed.breakdown.ties, 0U);
   ASSERT_TRUE(mixed.breakdown.first_tie);
   expect_contains(to_text(mixed), "(ranks 5 and 7, for switch0->gpu3 at 3.075 us)");
+  // Of whom a message gets to the third link at once the one that began there goes first.
+  Case later = case_on(make_chain(4, LinkParameters{gigabytes_per_second(10)}),
+                       Operation::send_recv, Bytes{10'000'000}, "direct");
+  later.collective.pattern.kind = Pattern::Kind::pairs;
+  later.collective.pattern.pairs = {{0, 2}, {1, 3}};
+  const Explanation crossed = explain(later);
+  ASSERT_TRUE(crossed.breakdown.first_tie);
+  EXPECT_EQ(crossed.breakdown.first_tie->first, Rank(1));
+  expect_contains(to_text(crossed), "the message that has crossed fewer links goes first");
   // Alone on its links, nobody ties.
   EXPECT_EQ(explain(case_on(make_ring(4, cable), Operation::all_gather, mebibytes(1), "ring"))
                 .breakdown.ties,

@@ -170,6 +170,35 @@ TEST(KnobTruth, HoldsOfTheScenariosIncluded) {
   EXPECT_GT(checked, is_sanitized ? 20 : 200);
 }
 
+TEST(KnobTruth, SaysWhereMoreChunksWereNotTried) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "fat-tree", "ports": 16,
+      "link": {"bandwidth": "50GB/s", "latency": "1us"}},
+      "collective": {"op": "all-reduce", "algorithm": "ring", "size": "64MiB"}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  const Explanation& e = promise.explanation();
+  ASSERT_TRUE(e.knobs.chunks);
+  EXPECT_TRUE(e.knobs.chunks->broken_off);
+  const std::string told = to_text(e);
+  EXPECT_NE(told.find("; more would take too long to try."), std::string::npos) << told;
+  const std::size_t at = told.find("Not faster with as many chunks as now");
+  EXPECT_LT(at, told.find("double-tree", at)) << told;
+}
+
+TEST(KnobTruth, SaysWhoTakesAnotherWayBecauseOfASwitchThatIsDown) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "leaf-spine", "leaves": 4,
+      "ranks_per_leaf": 4, "spines": 4, "link": {"bandwidth": "10GB/s", "sharing": "fair"},
+      "switches_down": ["spine1"]},
+      "collective": {"op": "all-to-all", "algorithm": "direct", "size": "48MB"}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  const Explanation& e = promise.explanation();
+  ASSERT_TRUE(e.changed_order);
+  EXPECT_EQ(e.changed_order->by, "switches_down");
+  EXPECT_EQ(e.changed_order->other_ways, 48U);
+  EXPECT_NE(to_text(e).find("take another way because of switches_down."), std::string::npos);
+}
+
 // A tree in one piece says nothing about trees.
 TEST(KnobTruth, ComparesAlgorithmsInChunksThatSuitThem) {
   const std::string text = R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 8,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "app/explain/explanation.hpp"
 #include "tests/app/study/testing.hpp"
+#include "tests/contains.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim::testing {
@@ -32,6 +35,41 @@ TEST(ExplanationPath, AStartIsALineOfItsOwn) {
       EXPECT_EQ(line.shares.start, Time{});
     }
   }
+}
+
+// What waits for a half duplex cable relays nothing of what it waits for.
+TEST(ExplanationPath, AQueueForAHalfDuplexCableIsNoRelay) {
+  LinkParameters both_ways{gigabytes_per_second(10)};
+  both_ways.half_duplex = true;
+  for (const auto& network :
+       {make_switch(4, both_ways),
+        make_tree({.ends = 8, .ends_per_leaf = 4, .spines = 2, .links = {both_ways, both_ways}})}) {
+    const Explanation e = explain(case_on(network, Operation::all_to_all, 40'000'000, "direct"));
+    bool queued = false;
+    for (const PathLine& line : e.breakdown.lines) {
+      EXPECT_NE(line.shape, PathLine::Shape::relay) << to_text(e);
+      queued = queued || line.waited_for_others;
+    }
+    EXPECT_TRUE(queued);
+    EXPECT_EQ(e.formula.why_not, "none is known for half duplex links");
+  }
+}
+
+TEST(ExplanationPath, ASprayedMessageKeepsItsLinkBusyUntilItsLastPart) {
+  const Topology network = make_tree({.ends = 2,
+                                      .ends_per_leaf = 1,
+                                      .spines = 4,
+                                      .links = {LinkParameters{gigabytes_per_second(10)},
+                                                LinkParameters{gigabytes_per_second(10)}}});
+  Topology::Parts parts = network.parts();
+  parts.routing = Routing::spray;
+  Case point = case_on(Topology(std::move(parts)), Operation::broadcast, 40'000'000, "chain");
+  const Explanation e = explain(point);
+  ASSERT_TRUE(e.breakdown.busiest && e.breakdown.busiest->drain);
+  const BusiestLink& link = *e.breakdown.busiest;
+  EXPECT_EQ(*link.fill + link.busy + *link.gaps + *link.drain, e.row.time);
+  EXPECT_EQ(*link.drain, Time{});
+  expect_contains(to_text(e), "4 parts of");
 }
 
 }  // namespace
