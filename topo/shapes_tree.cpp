@@ -269,6 +269,16 @@ std::string to_text(double ratio) {
   return {text.data(), end};
 }
 
+// Ports are split by rates: what to change where that leaves too few.
+std::string because_of_rates(const FatTreeShape& shape) {
+  const bool alike = std::all_of(shape.links.begin(), shape.links.end(), [&](const auto& link) {
+    return link.bandwidth == shape.links.front().bandwidth;
+  });
+  return alike ? ""
+               : "; links of other rates further up take another share of the ports: change "
+                 "\"uplink\" or \"oversubscription\"";
+}
+
 // How many ports of a switch go up and how many down.
 struct Split {
   std::size_t up, down;
@@ -288,7 +298,7 @@ Split split_ports(const FatTreeShape& shape, std::size_t level) {
   if (up < 1 || down < 1)
     throw_error(ErrorCode::invalid_argument, "fat-tree: switches of ", shape.ports,
                 " ports cannot be oversubscribed ", to_text(wanted),
-                " to 1: no port is left to go ", up < 1 ? "up" : "down");
+                " to 1: no port is left to go ", up < 1 ? "up" : "down", because_of_rates(shape));
   return {.up = static_cast<std::size_t>(up), .down = static_cast<std::size_t>(down)};
 }
 
@@ -341,7 +351,8 @@ TreeShape tree_of(const FatTreeShape& shape) {
   const std::size_t room = ports * pod.down * leaf.down;
   if (shape.ranks > room)
     throw_error(ErrorCode::too_large, "fat-tree: ", shape.ranks, " ranks; ", levels,
-                " levels of switches of ", ports, " ports have at most ", room);
+                " levels of switches of ", ports, " ports have at most ", room,
+                because_of_rates(shape));
   return {.name = "fat-tree",
           .ends = shape.ranks > 0 ? shape.ranks : room,
           .ends_per_leaf = leaf.down,

@@ -59,7 +59,7 @@ void add_output_options(Options& command, std::string& format, std::vector<std::
   Option& option =
       command.choice("--format", format, format_names(),
                      "output format (default: table, whose \"x bound\" is the time divided by a "
-                     "lower bound that no schedule beats)");
+                     "lower bound that no schedule beats, of NCCL's none under its protocol)");
   // As its files are called.
   option.take = [take = option.take](const std::string& name) {
     take(name == "md" ? "markdown" : name);

@@ -124,6 +124,12 @@ TEST(FabricClusters, MistakesAreExplained) {
        "/cluster: \"leaves\" is missing |  | "},
       {fabric_of(R"("shape": "fat-tree", "ports": 8, "levels": 2, "ranks": 40)"),
        "/cluster/ranks: fat-tree: 40 ranks; 2 levels of switches of 8 ports have at most 32 |  | "},
+      {fabric_of(R"("shape": "fat-tree", "ports": 4, "levels": 2, "ranks": 8,
+                    "uplink": {"bandwidth": "40GB/s"})"),
+       "/cluster/ranks: fat-tree: 8 ranks; 2 levels of switches of 4 ports have at most 4; links "
+       "of "
+       "other rates further up take another share of the ports: change \"uplink\" or "
+       "\"oversubscription\" |  | "},
       {fabric_of(R"("shape": "fat-tree", "ports": 8, "oversubscription": 0)"),
        "/cluster/oversubscription: expected how many times more bandwidth leads into a level than "
        "up from it |  | a number of more than 0 and at most 1000; 1 is none, 2 means 2:1"},
