@@ -98,6 +98,7 @@ test("on a preset, bands and words say how sure a prediction is", async () => {
   const forced = await open(join(folder, "forced.html"));
   assert.equal(await forced.locator(".band").count(), 0, "the published measurements are of what NCCL chose");
   assert.match(await forced.locator(".sureness").textContent(), /in which NCCL chose freely/);
+  assert.match(await forced.locator("#size-curves figcaption p").textContent(), /Dotted: no schedule can be faster with the same protocol\./);
   await close(forced);
 });
 
