@@ -104,6 +104,11 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
     records.numbers.path_to.push_back(number(segment.to));
     records.whole.path_kind.push_back(static_cast<std::int32_t>(segment.kind));
     records.whole.path_step.push_back(step_or_none(segment.step));
+    records.whole.path_link.push_back(
+        segment.crossing == Step::none
+            ? none
+            : static_cast<std::int32_t>(
+                  simulation.timeline->crossings[segment.crossing].link.index()));
   }
   for (const Crossing& crossing : simulation.timeline->crossings) {
     records.numbers.crossing_begun.push_back(number(crossing.begun));

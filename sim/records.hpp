@@ -36,7 +36,8 @@ struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> route;  // of its message
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
   std::vector<std::int32_t> route_first, route_links;
-  std::vector<std::int32_t> path_kind, path_step;                      // CriticalPath::Kind
+  std::vector<std::int32_t> path_kind, path_step;  // CriticalPath::Kind
+  std::vector<std::int32_t> path_link;  // of the crossing that took the time of the segment
   std::vector<std::int32_t> had_rank, had_piece;                       // see OutputPiece
   std::vector<std::int32_t> brought_rank, brought_first, brought_end;  // see InputPieces
 };

@@ -70,7 +70,8 @@ JsonValue steps_value(const Records& records) {
       {"routeFirst", &whole.route_first},
       {"routeLinks", &whole.route_links},
       {"pathKind", &whole.path_kind},
-      {"pathStep", &whole.path_step}};
+      {"pathStep", &whole.path_step},
+      {"pathLink", &whole.path_link}};
   for (const auto& [name, values] : integers) steps.set(name, column(*values));
   return steps;
 }

@@ -64,6 +64,7 @@ function drawSpaceTime(host, width, diagram) {
     bars: svg.append("g").attr("clip-path", `url(#${clip})`),
     over: svg.append("g").attr("clip-path", `url(#${clip})`),
     names: svg.append("g"),
+    halves: svg.append("g"), // their names reach beside the bars
   };
   drawRows(layers, layout);
   const colours = diagram.panels.map((panel) => stepColours(panel.model, diagram.view));
@@ -195,13 +196,14 @@ function barBox(rowHeight) {
 /** The critical path, the way of the piece that is followed, the halves and the playhead. */
 function drawOverlays({ diagram, layout, layers, shown }) {
   layers.over.selectAll("*").remove();
+  layers.halves.selectAll("*").remove();
   for (const place of layout.places) {
     const { model } = place.panel;
     const followed = diagram.view.followed ?? -1;
     if (followed >= 0 && !model.byLink)
       layers.over.append("path").attr("class", "followed-way").attr("d", wayOf(model, followed, place, shown.x));
     if (diagram.view.criticalPath !== false) drawCriticalPath(layers.over, criticalWay(model, place, shown.x));
-    if (model.halves) drawHalves(layers.over, model.halves, place, shown.x);
+    if (model.halves) drawHalves(layers, model.halves, place, shown.x, layout);
   }
   if (diagram.playhead) drawPlayhead(layers.over, diagram.playhead, layout, shown.x);
 }
@@ -213,16 +215,20 @@ function drawCriticalPath(over, { line, band }) {
   over.append("path").attr("class", "critical").attr("d", line);
 }
 
-/** A stair from row to row, with the names of both halves at its top. @param {Halves} halves */
-function drawHalves(over, { turn, names }, place, x) {
+/** A stair from row to row, with the names of both halves at its top where there is room. @param {Halves} halves */
+function drawHalves({ over, halves }, { turn, names }, place, x, { left, right, width }) {
   const { top, rowHeight } = place;
   const rows = d3.range(turn.length).filter((row) => Number.isFinite(turn[row]));
   const stairs = rows.map((row) => `${x(turn[row]).toFixed(1)},${top + row * rowHeight}V${top + (row + 1) * rowHeight}`);
   over.append("path").attr("class", "halves").attr("d", stairs.map((stair, i) => (i ? "L" : "M") + stair).join(""));
-  const name = (text, anchor, away) =>
-    over.append("text").attr("class", "half-name").attr("text-anchor", anchor).attr("x", x(turn[rows[0]]) + away).attr("y", top - 5).text(text);
-  name(`${names[0]} ←`, "end", -4);
-  name(`→ ${names[1]}`, "start", 4);
+  const at = x(turn[rows[0]]);
+  if (at < left || at > right) return;
+  const name = (text, anchor, away, room) => {
+    if (textWidth(text) > room) return;
+    halves.append("text").attr("class", "half-name").attr("text-anchor", anchor).attr("x", at + away).attr("y", top - 5).text(text);
+  };
+  name(`${names[0]} ←`, "end", -4, at - 4);
+  name(`→ ${names[1]}`, "start", 4, width - at - 4);
 }
 
 /** @param {Playhead} playhead */
@@ -248,11 +254,10 @@ function criticalWay(model, place, x) {
   const pieces = { line: [], band: [] };
   let [last, lastCrossing, row] = ["", -Infinity, 0];
   for (let i = 0; i < steps.pathKind.length; ++i) {
-    const step = steps.pathStep[i];
     const flies = pathKinds[steps.pathKind[i]] === "flight";
-    row = pathRow(model, step, row, false);
+    row = pathRow(model, i, row, false);
     const from = [x(steps.pathFrom[i] * picosecond), lineOf(place, row)];
-    if (flies) row = pathRow(model, step, row, true);
+    if (flies) row = pathRow(model, i, row, true);
     const to = [x(steps.pathTo[i] * picosecond), lineOf(place, row)];
     const [start, stop] = [from, to].map((p) => p.map((v) => v.toFixed(1)).join(","));
     const crosses = last !== "" && (start !== last || from[1] !== to[1]);
@@ -265,10 +270,16 @@ function criticalWay(model, place, x) {
   return { line: pieces.line.join(""), band: pieces.band.join("") };
 }
 
-/** Of a rank, or of the link that a message takes first or last; what crosses no link stays where it was. */
-function pathRow({ steps, byLink, rowOf }, step, before, isThere) {
+/** Of a rank, or of the link that a segment is on.  In flight or in a queue: from the link that the message was on to
+ *  the one that it takes next; what crosses no link stays where it was. */
+function pathRow({ steps, byLink, rowOf }, segment, before, isThere) {
+  const step = steps.pathStep[segment];
   if (step < 0) return before;
   if (!byLink) return isThere ? steps.to[step] : steps.rank[step];
+  if (steps.pathLink[segment] >= 0) return rowOf.get(steps.pathLink[segment]);
+  const isOf = (other) => steps.pathStep[other] === step && steps.pathLink[other] >= 0;
+  if (!isThere && isOf(segment - 1)) return before;
+  if (isOf(segment + 1)) return rowOf.get(steps.pathLink[segment + 1]);
   const route = steps.route[step];
   if (route < 0 || steps.routeFirst[route + 1] === steps.routeFirst[route]) return before;
   return rowOf.get(steps.routeLinks[isThere ? steps.routeFirst[route + 1] - 1 : steps.routeFirst[route]]);

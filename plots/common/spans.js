@@ -33,6 +33,7 @@
  * @property {ArrayLike<number>} linkStartup  by link: how long every message holds it before data flow
  * @property {ArrayLike<number>} pathKind    the critical path: sim/records.hpp
  * @property {ArrayLike<number>} pathStep
+ * @property {ArrayLike<number>} pathLink    -1: on none
  * @property {ArrayLike<number>} pathFrom
  * @property {ArrayLike<number>} pathTo
  *

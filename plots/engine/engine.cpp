@@ -50,7 +50,7 @@ static_assert(sizeof(Answer) == 18 * 8, "engine.js counts fields of 8 bytes");
 // Column after column, as engine.js names them.
 struct Columns {
   View numbers[16];
-  View whole[21];
+  View whole[22];
 };
 
 Setting setting{};
@@ -153,8 +153,9 @@ void add_columns() {
               view_of(w.wait),           view_of(w.waited_for),      view_of(w.queued_behind),
               view_of(w.first_crossing), view_of(w.crossing_behind), view_of(w.route),
               view_of(w.route_first),    view_of(w.route_links),     view_of(w.path_kind),
-              view_of(w.path_step),      view_of(w.had_rank),        view_of(w.had_piece),
-              view_of(w.brought_rank),   view_of(w.brought_first),   view_of(w.brought_end)}};
+              view_of(w.path_step),      view_of(w.path_link),       view_of(w.had_rank),
+              view_of(w.had_piece),      view_of(w.brought_rank),    view_of(w.brought_first),
+              view_of(w.brought_end)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.

@@ -17,7 +17,7 @@ const numberColumns = [
 ];
 const wholeColumns = [
   "rank", "index", "to", "piece", "mixed", "added", "wait", "waitedFor", "queuedBehind", "firstCrossing", "crossingBehind",
-  "route", "routeFirst", "routeLinks", "pathKind", "pathStep", "hadRank", "hadPiece", "broughtRank", "broughtFirst", "broughtEnd",
+  "route", "routeFirst", "routeLinks", "pathKind", "pathStep", "pathLink", "hadRank", "hadPiece", "broughtRank", "broughtFirst", "broughtEnd",
 ];
 /**
  * @typedef {object} EngineSetting   numbers only; see settingFields

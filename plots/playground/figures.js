@@ -31,7 +31,7 @@ function spaceTimeFigure(parent, page) {
     id: "space-time",
     title: "Who sends what when",
     folded: true,
-    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is α. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
+    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is α. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; of the colour of letters, it starts late. The thick line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -272,6 +272,14 @@ function hasStepper(now) {
   return Boolean(steps) && steps.rank.length <= mostSteppedSteps;
 }
 
+/** How to read the breakdown; the kinds that it shows in words. @param {Record<string, number>[]} shares */
+function breakdownText(shares) {
+  const used = shareKinds.filter(({ kind }) => shares.some((one) => one[kind] > 0));
+  const kinds = [...used, ...(shares.some((one) => contentionShare(one)) ? [contention] : [])];
+  const words = kinds.map(({ name, note }) => `${name}: ${note}`).join("; ");
+  return `What the critical path consists of, from the start to the end of the last rank. Only changes on this path can shorten the run.${words ? ` ${words}.` : ""}`;
+}
+
 function breakdownFigure(parent, page) {
   const rowsOf = () => drawnCases(page).map(({ name, answer }) => ({ name: name === "A" ? "A" : "now", shares: pathShares(answer.steps) }));
   const columns = [
@@ -282,7 +290,7 @@ function breakdownFigure(parent, page) {
     id: "breakdown",
     title: "Where the time goes",
     folded: true,
-    text: "What the critical path consists of, from the start to the end of the last rank. Only changes on this path can shorten the run.",
+    text: breakdownText([]),
     draw: (host, width) => {
       const rows = rowsOf();
       if (rows.length) drawBreakdown(host, width, rows, breakdownTitle(rows.at(-1).shares));
@@ -294,6 +302,7 @@ function breakdownFigure(parent, page) {
     const rows = rowsOf();
     const now = rows.find(({ name }) => name === "now");
     setTitle(now ? breakdownTitle(now.shares) : "Where the time goes");
+    setWords(figure.querySelector("details.how-to-read p"), breakdownText(rows.map(({ shares }) => shares)));
     setRows({ columns, rows });
     redraw();
   });

@@ -21,6 +21,13 @@
 /** Where several are equally fast. */
 const tie = "tie";
 
+/** The key of a map: of very many the last colour is that of all that are fastest least often. @param {string[]} names */
+function mapKey(names) {
+  const own = names.length > mostGroups ? names.slice(0, mostGroups - 1) : names;
+  const others = names.length - own.length;
+  return [...own, ...(others ? [`${countText(others)} others`] : [])].map((name, i) => ({ kind: name, name, colour: i + 1 }));
+}
+
 /** @param {HTMLElement} parent @param {Results} results */
 function addBestMap(parent, results) {
   const maps = bestMaps(results);
@@ -131,7 +138,7 @@ function leadOpacity(lead) {
 /** @param {HTMLElement} host @param {number} width @param {BestMap} map @param {string} finding */
 function drawBestMap(host, width, map, finding) {
   const left = 20 + d3.max(map.ranks, (count) => textWidth(countText(count)));
-  const key = keyPlaces(map.names.slice(0, mostGroups).map((name, i) => ({ kind: name, name, colour: i + 1 })), width);
+  const key = keyPlaces(mapKey(map.names), width);
   const top = key.rows * 20 + 42;
   const height = Math.max(22, Math.min(40, 420 / map.ranks.length));
   const bottom = top + height * map.ranks.length;
@@ -147,11 +154,12 @@ function drawBestMap(host, width, map, finding) {
     .attr("aria-label", `The fastest at each size and number of ranks. ${finding}`);
   drawKeyOf(svg, key.places);
   nameMapAxes(svg, map, { xOf, wide, yOf, left, top, bottom, height, width });
-  const colours = new Map(map.names.map((name, i) => [name, i < mostGroups ? i + 1 : 0]));
+  const last = mapKey(map.names).length;
+  const colours = new Map(map.names.map((name, i) => [name, Math.min(i + 1, last)]));
   const cellAt = groupedBy(map.cells, (cell) => `${cell.ranks} ${cell.size}`);
   for (const count of map.ranks) {
     const line = map.sizes.map((size) => cellAt.get(`${count} ${size}`)?.[0] ?? null);
-    line.forEach((cell, i) => cell && drawMapCell(svg, cell, colours.get(cell.best), { x: left + i * wide, y: yOf(count), wide, height }));
+    line.forEach((cell, i) => cell && drawMapCell(svg, cell, colours.get(cell.best) ?? 0, { x: left + i * wide, y: yOf(count), wide, height }));
     nameRuns(svg, line, { left, wide, y: yOf(count) + height / 2 });
   }
 }
@@ -171,7 +179,7 @@ function nameMapAxes(svg, map, { xOf, wide, yOf, left, top, bottom, height, widt
   }
 }
 
-/** @param {MapCell} cell @param {number} colour 0: of none that has one */
+/** @param {MapCell} cell @param {number} colour 0: of ties */
 function drawMapCell(svg, cell, colour, { x, y, wide, height }) {
   const field = svg
     .append("rect")
@@ -181,7 +189,7 @@ function drawMapCell(svg, cell, colour, { x, y, wide, height }) {
     .attr("y", y + 0.5)
     .attr("width", Math.max(1, wide - 1))
     .attr("height", height - 1);
-  if (colour) field.attr("fill-opacity", leadOpacity(cell.lead));
+  if (colour) field.attr("fill-opacity", colour === mostGroups ? 0.6 + 0.4 * leadOpacity(cell.lead) : leadOpacity(cell.lead)); // pale, it would look like a tie
   const ahead = cell.best === tie ? `equally fast: ${cell.next}` : !cell.next ? "nothing else was tried" : `${cell.next} takes ${timesText(cell.lead)} times as long`;
   field.append("title").text(`${countText(cell.ranks)} ranks, ${bytesText(cell.size)}\n${cell.best === tie ? "" : `${cell.best}: `}${timeText(cell.row.time)}\n${ahead}`);
 }

@@ -18,7 +18,8 @@ function addChunkCurve(parent, results) {
   if (!hasChunkCurve(results)) return;
   const { rows } = results;
   const xOf = (row) => row.chunks;
-  const groups = groupsOf(results, xOf, isChunkSize);
+  const all = groupsOf(results, xOf, isChunkSize);
+  const groups = withNamedShown(all, chunksTitle(all), xOf);
   const curve = (group) => pointsOfFormula(formulaOf(results, group), "time_s");
   const series = seriesOf(results, groups, xOf, { ...timesOfRow, curve });
   const alone = groups.shown.length === 1;

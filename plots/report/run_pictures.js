@@ -72,7 +72,7 @@ function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   const { figure, redraw } = addFigure(parent, {
     id: `${results.id}space-time`,
     title: spaceTimeTitle(results, cases),
-    text: `Time runs to the right. A bar is a message being sent, in the colour of its piece of the data${ways ? `, or of its way: ${wayWords}` : ""}; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
+    text: `Time runs to the right. A bar is a message being sent, in the colour of its piece of the data${ways ? `, or of its way: ${wayWords}` : ""}; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; of the colour of letters, it starts late. The thick line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
@@ -125,12 +125,20 @@ function spaceTimeTitle(results, cases) {
   return `${fast.name}: ${timeText(fast.time_s)} instead of ${timeText(slow.time_s)}${why}`;
 }
 
-/** How many messages hold links, on average over the whole time. */
+/** How many messages are on their way, each until its last link is free, on average over the whole time. */
 function messagesAtATime({ steps, time_s }) {
   let busy = 0;
-  for (let i = 0; i < steps.rank.length; ++i) if (steps.route[i] >= 0) busy += steps.left[i] - steps.departed[i];
+  for (let i = 0; i < steps.rank.length; ++i) if (steps.route[i] >= 0) busy += lastLeft(steps, i) - steps.departed[i];
   const many = time_s > 0 ? (busy * picosecond) / time_s : 0;
   return Math.abs(many - Math.round(many)) < 0.005 ? Math.round(many) : many;
+}
+
+/** When a message has crossed its last link, in picoseconds. @param {Steps} steps @param {number} step */
+function lastLeft({ route, routeFirst, firstCrossing, crossingEnded, left }, step) {
+  const links = routeFirst[route[step] + 1] - routeFirst[route[step]];
+  let last = left[step];
+  for (let i = 0; i < links; ++i) last = Math.max(last, crossingEnded[firstCrossing[step] + i]);
+  return last;
 }
 
 /** @param {HTMLElement} parent @param {Results} results */
@@ -199,5 +207,6 @@ function breakdownsTitle(rows) {
   if (low > 1 - 1e-9) return `In ${who} all of the time goes to ${first.to}`;
   if (low >= 0.9) return `In ${who} at least ${Math.floor(low * 100 + 1e-9)}% of the time goes to ${first.to}`;
   const range = percentText(low) === percentText(high) ? percentText(low) : `${percentText(low)} to ${partText(high)}`;
-  return `In ${who} most goes to ${first.to}: ${range} of the time`;
+  const much = all.every(({ share }) => Math.round(share * 100) > 50) ? "most" : "the largest part"; // as they are printed
+  return `In ${who} ${much} goes to ${first.to}: ${range} of the time`;
 }

@@ -14,7 +14,8 @@ function addScaling(parent, results) {
     pages: pagesOf(results, (row) => row.size, bytesText, xOf).map(({ name, rows: members }) => {
       const page = { ...results, rows: members };
       const groups = groupsOf(page, xOf);
-      return { name, rows: members, groups, stretches: [], title: scalingTitle(groups, areOtherJobs(page, xOf)) };
+      const title = scalingTitle(groups, areOtherJobs(page, xOf));
+      return { name, rows: members, groups: withNamedShown(groups, title, xOf), stretches: [], title };
     }),
   });
 }

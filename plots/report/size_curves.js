@@ -79,12 +79,13 @@ function addSizeCurves(parent, results) {
       const groups = groupsOf(page, xOf);
       const compared = groups.all.length > 1 && !areOtherJobs(page, xOf);
       const stretches = compared ? fastestStretches(groups, xOf) : [];
+      const title = sizeCurvesTitle(page, groups, stretches, compared);
       return {
         name,
         rows: members,
-        groups,
+        groups: withNamedShown(groups, title, xOf),
         stretches,
-        title: sizeCurvesTitle(page, groups, stretches, compared),
+        title,
         verticals: stretches.slice(1).map((after, i) => crossingMark(groups, xOf, stretches[i], after)),
       };
     }),

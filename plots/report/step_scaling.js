@@ -5,8 +5,9 @@
 function addStepScaling(parent, results) {
   const xOf = (row) => row.ranks;
   if (distinct(results.rows, xOf) < 3) return;
-  const groups = groupsOf(results, xOf, (path) => /(^|\.)(ranks|nodes|seed)$/.test(path));
-  const title = stepScalingTitle(groups);
+  const all = groupsOf(results, xOf, (path) => /(^|\.)(ranks|nodes|seed)$/.test(path));
+  const title = stepScalingTitle(all);
+  const groups = withNamedShown(all, title, xOf);
   const series = groups.shown.flatMap((group) => stepSeries(group, groups.all.length === 1));
   addFigure(parent, {
     id: `${results.id}step-scaling`,

@@ -42,10 +42,18 @@ function addStepBars(parent, results) {
   addFigure(parent, {
     id: `${results.id}step-shares`,
     title: stepSharesTitle(results),
-    text: `Means over the ranks.${bars.length > shown.length ? " Below each step its communication, hidden behind work or exposed." : ""}${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
+    text: `Means over the ranks.${communicationText(shown, bars)}${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
     draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, workShares),
     table: { columns: stepColumns(results), rows },
   });
+}
+
+/** What the second bars are; steps without hidden communication have none. @param {Row[]} shown @param {any[]} bars */
+function communicationText(shown, bars) {
+  const more = bars.length - shown.length;
+  if (more === 0) return "";
+  const whose = more < shown.length ? "steps that hide communication" : shown.length === 1 ? "the step" : "each step";
+  return ` A bar below ${whose}: communication, hidden behind work or exposed.`;
 }
 
 /** Columns of the table of steps. @param {Results} results @returns {Column[]} */

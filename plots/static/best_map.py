@@ -53,28 +53,31 @@ def best_map(frame, theme, results):
     ranks, sizes = (sorted({place[part] for place in fields}) for part in (0, 1))
     won = [best_of(ways) for ways in fields.values()]
     names = sorted(dict.fromkeys(name for name in won if name != TIE), key=lambda name: -won.count(name))
-    colours = dict(zip(names, theme["series"])) | {TIE: theme["grid"]}
+    own = names[:7] if len(names) > 8 else names  # of very many the last colour is that of all others
+    colours = dict.fromkeys(names, theme["series"][7]) | dict(zip(own, theme["series"])) | {TIE: theme["grid"]}
+    key = {name: colours[name] for name in own} | ({f"{len(names) - 7} others": theme["series"][7]} if len(own) < len(names) else {})
     axes = frame.subplots()
     axes.grid(False)
     for (count, size), ways in fields.items():
-        colour = colours.get(best_of(ways), theme["grid"])
+        colour = colours[best_of(ways)]
         axes.add_patch(Rectangle((sizes.index(size), ranks.index(count)), 1, 1, edgecolor=theme["paper"], linewidth=0.8,
-                                 facecolor=paled(colour, theme["paper"], strength(ways))))
+                                 facecolor=paled(colour, theme["paper"], strength(ways, best_of(ways) in names[7:]))))
     for y, count in enumerate(ranks):
         name_runs(axes, theme, [best_of(fields[count, size]) if (count, size) in fields else None for size in sizes], y + 0.5)
     label_axes(axes, ranks, sizes)
-    columns = max(1, int(axes.figure.figure.get_figwidth() / (0.45 + 0.075 * max(map(len, names), default=1))))
-    axes.legend(handles=[Patch(facecolor=colours[name], label=name) for name in names[:8]], ncols=columns, loc="lower left", bbox_to_anchor=(0, 1),
+    columns = max(1, int(axes.figure.figure.get_figwidth() / (0.45 + 0.075 * max(map(len, key), default=1))))
+    axes.legend(handles=[Patch(facecolor=colour, label=name) for name, colour in key.items()], ncols=columns, loc="lower left", bbox_to_anchor=(0, 1),
                 borderaxespad=0.2, fontsize=8.5, handlelength=1, handleheight=0.8, columnspacing=1.2)
-    above = 0.1 + 0.2 * math.ceil(min(len(names), 8) / columns)
+    above = 0.1 + 0.2 * math.ceil(len(key) / columns)
     style.title(frame, axes, finding(names, won), height(results), left=0.08, right=0.985, above=above)
 
 
-def strength(ways):
-    """By how far the best is ahead."""
+def strength(ways, grey=False):
+    """By how far the best is ahead; grey never as pale as a tie."""
     if len(ways) < 2 or best_of(ways) == TIE:
         return 1
-    return 0.25 + 0.75 * min(1, math.log2(ways[1][1] / ways[0][1]))
+    ahead = 0.25 + 0.75 * min(1, math.log2(ways[1][1] / ways[0][1]))
+    return 0.6 + 0.4 * ahead if grey else ahead
 
 
 def paled(colour, paper, strength):

@@ -30,9 +30,15 @@ def breakdown(frame, theme, *traces, names=()):
     times = [run.time for run in runs]
     relative = max(times) > 10 * min(times)  # else the short ones could not be seen
     whole = [sum(run.shares.values()) if relative else 1 for run in runs]
-    end = 1 if relative else max(times) * 1.1
-    left = [0] * len(runs)
+    rows = [f"{run.name}: {time_text(run.time)}" if relative else run.name for run in runs]
     kinds = [kind for kind in KINDS if any(run.shares.get(kind) for run in runs)]
+    wide, left_edge = frame.figure.get_figwidth(), 0.03 + 0.0118 * max(map(len, rows))
+    columns, lines = style.legend_columns([KINDS[kind][0] for kind in kinds], wide - left_edge * style.WIDTH)
+    style.title(frame, axes, finding(runs), how_high(*traces), left=left_edge, right=0.95, above=0.3 + 0.18 * (lines - 1), below=0.3)
+    inches = style.axes_width(axes)
+    beside = (style.text_width(time_text(max(times))) + 0.16) / (inches + 0.05 * style.WIDTH)
+    end = 1 if relative else max(times) * max(1.1, inches / (inches + 0.05 * style.WIDTH) / (1 - beside))
+    left = [0] * len(runs)
     for kind in kinds:
         word, number, _ = KINDS[kind]
         colour = theme["series"][number]
@@ -41,13 +47,12 @@ def breakdown(frame, theme, *traces, names=()):
         axes.barh(range(len(runs)), parts, left=left, height=0.6, color=colour, edgecolor=theme["paper"], label=word)
         for row, part in enumerate(parts):
             text = time_text(seconds[row])
-            if part > end * 0.0145 * len(text):
+            if part / end * inches > style.text_width(text) + 0.08:
                 axes.annotate(text, (left[row] + part / 2, row), ha="center", va="center", fontsize=8.5, color=style.ink_on(colour))
         left = [one + part for one, part in zip(left, parts)]
     if not relative:
         for row, run in enumerate(runs):
             axes.annotate(time_text(run.time), (run.time, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5)
-    rows = [f"{run.name}: {time_text(run.time)}" if relative else run.name for run in runs]
     axes.set_yticks(range(len(runs)), rows)
     axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.set_xlim(0, end)
@@ -57,10 +62,8 @@ def breakdown(frame, theme, *traces, names=()):
         style.plain(axes.xaxis, percent_of_all)
     else:
         style.linear_time(axes.xaxis, end)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=len(kinds), borderaxespad=0, fontsize=8.5, handlelength=1.2,
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=columns, borderaxespad=0, fontsize=8.5, handlelength=1.2,
                 columnspacing=1.4)
-    left_edge = 0.03 + 0.0118 * max(map(len, rows))
-    style.title(frame, axes, finding(runs), how_high(*traces), left=left_edge, right=0.95, above=0.3, below=0.3)
 
 
 def percent_of_all(share):
@@ -116,4 +119,5 @@ def finding_of_several(runs):
     if low >= 0.9:
         return f"In {who} at least {int(low * 100 + 1e-9)}% of the time goes to {goes_to(kinds[0])}"
     span = percent_text(low) if percent_text(low) == percent_text(high) else f"{percent_text(low)} to {part_text(high)}"
-    return f"In {who} most goes to {goes_to(kinds[0])}: {span} of the time"
+    much = "most" if all(round(share * 100) > 50 for _, share in mains) else "the largest part"  # as they are printed
+    return f"In {who} {much} goes to {goes_to(kinds[0])}: {span} of the time"

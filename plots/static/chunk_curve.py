@@ -63,26 +63,38 @@ def draw_guides(axes, theme, group):
     known = {row["best_chunks"] for row in group if row.get("best_chunks")}
     best = known.pop() if len(known) == 1 and len({row.get("algorithm") for row in group}) == 1 else None  # else of several forms
     floors = {row.get("bound_s") for row in group}
+    optimum = None
     best = best if best and group[0]["chunks"] <= best <= group[-1]["chunks"] else None
     if best:
         axes.axvline(best, color=theme["mark"], linestyle="--", linewidth=1.1)
-        axes.annotate(f"best by formula: {count_text(float(fixed(best, 1)))}", (best, 0.97), xytext=(5, 0), va="top", fontsize=8.5,
+        optimum = axes.annotate(f"best by formula: {count_text(float(fixed(best, 1)))}", (best, 0.97), xytext=(5, 0), va="top", fontsize=8.5,
                       xycoords=("data", "axes fraction"), textcoords="offset points", color=theme["mark"])
     if len(floors) != 1 or not (floor := floors.pop()):
-        return best, None
+        return best, None, optimum
     axes.axhline(floor, color=theme["mark"], linestyle=":", linewidth=1.4)
-    return best, axes.annotate(f"lower bound: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
+    name = axes.annotate(f"lower bound: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
                                xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8.5, color=theme["mark"])
+    return best, name, optimum
 
 
 def keep_readable(axes, theme, guides):
     """In a narrow picture the line of the optimum stops at the name of the floor."""
-    best, name = guides or (None, None)
-    if not best or not name:
+    best, name, optimum = guides or (None, None, None)
+    if not best:
         return
     left, right = map(math.log, axes.get_xlim())
-    if style.text_width(name.get_text()) / style.axes_width(axes) + 0.02 > (math.log(best) - left) / (right - left):
-        name.set_bbox({"facecolor": theme["paper"], "edgecolor": "none", "pad": 0.5})
+    wide, place = style.axes_width(axes), (math.log(best) - left) / (right - left)
+    if style.text_width(optimum.get_text()) + 0.1 > (1 - place) * wide:
+        optimum.set_text(optimum.get_text().replace(": ", ":\n"))
+        if place > 0.5:
+            optimum.set(ha="right", position=(-5, 0))
+    if not name or style.text_width(name.get_text()) / wide + 0.02 <= place:
+        return
+    name.set_bbox({"facecolor": theme["paper"], "edgecolor": "none", "pad": 0.5})
+    low, high = map(math.log, axes.get_ylim())
+    room = 0.2 / (axes.get_position().height * axes.figure.bbox.height / axes.figure.dpi)  # for the name, below its line
+    floor = math.log(name.xy[1])
+    axes.set_ylim(math.exp(min(low, (floor - room * high) / (1 - room))), math.exp(high))
 
 
 def draw_part(axes, theme, part, name):

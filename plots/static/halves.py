@@ -2,6 +2,8 @@
 """The two halves of an all-reduce: first sums grow, then they are handed out.  As plots/common/halves.js has it."""
 import math
 
+from static import style
+
 
 def halves_of(run):
     """({rank: when it begins to send whole sums}, names of both halves); None where nothing is added, where sums are
@@ -24,11 +26,16 @@ def halves_of(run):
 
 
 def draw_halves(axes, theme, halves, rows):
-    """A stair from row to row, with the names of both halves at its top."""
+    """A stair from row to row, with the names of both halves at its top where there is room."""
     turns, names = halves
     stair = [(turns[rank], row + side) for row, rank in rows.items() if turns.get(rank) is not None for side in (-0.5, 0.5)]
     x, y = zip(*stair)
     axes.plot(x, y, color=theme["mark"], linewidth=1.2, zorder=5)
-    for name, side, aside in ((f"{names[0]} ←", "right", -3), (f"→ {names[1]}", "left", 3)):
+    place, (low, high) = axes.get_position(), axes.get_xlim()
+    figure = style.axes_width(axes) / place.width  # inches
+    at = figure * (place.x0 + place.width * (x[0] - low) / (high - low))
+    for name, side, aside, room in ((f"{names[0]} ←", "right", -3, at), (f"→ {names[1]}", "left", 3, figure - at)):
+        if style.text_width(name, 8) + 0.05 > room:
+            continue
         axes.annotate(name, (x[0], 1), xycoords=("data", "axes fraction"), xytext=(aside, 2), textcoords="offset points", ha=side,
                       va="bottom", fontsize=8, color=theme["mark"])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who sends what when: time to the right, one row per rank or link, one colour per piece of the data.
 As the pages draw it: plots/common/space_time.js."""
+import math
+
 from matplotlib.collections import PolyCollection
 
 from static import style
@@ -69,9 +71,10 @@ def draw(frame, theme, traces, links, names):
     halves = [None if links else halves_of(run) for run in runs]
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
+    columns, lines = key_layout(keyed, frame.figure.get_figwidth())
     style.title(frame, panels[0], finding(runs) + left_out(runs, rows, links), total,
                 left=style.room_for_rows([written(name) for names in rows for name in names], 0.17 if links else 0.11),
-                above=0.12 + 0.16 * (len(runs) > 1) + 0.16 * any(halves), below=below_axis(runs, links))
+                above=0.12 + 0.16 * (len(runs) > 1) + 0.16 * any(halves), below=0.45 + 0.17 * max(0, lines - 1))
     frame.subplots_adjust(hspace=(0.52 if any(halves) else 0.36) * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
     for axes, run, names, half in zip(panels, runs, rows, halves):
@@ -86,7 +89,7 @@ def draw(frame, theme, traces, links, names):
     if keyed:
         handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=PAUSES[kind][0])[0]
                    for kind in keyed]
-        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.1, 0), borderaxespad=0.3, ncol=min(2, len(handles)),
+        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.1, 0), borderaxespad=0.3, ncol=columns,
                      fontsize=8, handlelength=1.6, columnspacing=1.4, labelcolor=theme["muted"])
 
 
@@ -116,6 +119,19 @@ def below_axis(runs, links):
     """Inches: pauses are explained beside the name of the axis, and below that."""
     kinds = 0 if links else len(pauses_shown(runs))
     return 0.45 + 0.17 * max(0, (kinds - 1) // 2)
+
+
+def key_layout(kinds, wide):
+    """(columns, lines) of what pauses are; the uppermost line is beside the name of the axis, or above it is nothing."""
+    if not kinds:
+        return 1, 0
+    words = [PAUSES[kind][0] for kind in kinds]
+    room = wide * 0.9 - 0.1
+    columns, lines = style.legend_columns(words, room, 8)
+    columns, lines = (columns, lines) if columns <= 2 else (2, math.ceil(len(words) / 2))
+    first = words[::lines]
+    used = sum(style.text_width(word, 8) + 8 * (1.6 + 0.8 + 1.4) / 72 for word in first)
+    return columns, lines + (used + style.text_width("time", 9) + 0.05 * style.WIDTH > room)
 
 
 def pauses_shown(runs):
@@ -190,7 +206,9 @@ def fill(axes, theme, run, bars, longest):
             part = f": {added}/{members}" if added and added < members and width > longest * (room + 0.05) else ""
             axes.annotate(f"{message.piece}{part}", ((message.start + startup + message.end) / 2, top + height / 2), ha="center",
                           va="center", fontsize=7.5, color=style.ink_on(colour), zorder=4)
-    edges = 0.6 if len(bars) < 600 else 0.15
+    inches = style.axes_width(axes) / longest
+    narrow = 72 * inches * min((message.end - message.start for _, _, _, message in bars), default=0)
+    edges = min(0.6 if len(bars) < 600 else 0.15, 0.2 * narrow)  # else they would hide narrow bars
     axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors=theme["paper"], linewidths=edges, zorder=2))
     if pale:
         axes.add_collection(PolyCollection(pale, facecolors=theme["paper"], alpha=0.5, linewidths=0, zorder=3))
@@ -201,8 +219,9 @@ def box(start, end, top, height):
 
 
 def messages_at_a_time(run):
-    """How many messages hold links, on average over the whole time."""
-    many = sum(message.end - message.start for message in run.messages) / run.time if run.time else 0
+    """How many messages are on their way, each until its last link is free, on average over the whole time."""
+    busy = sum(max(crossing.end for crossing in message.crossings) - message.start for message in run.messages)
+    many = busy / run.time if run.time else 0
     return round(many) if abs(many - round(many)) < 0.005 else many
 
 

@@ -266,6 +266,17 @@ def text_width(text, size=8.5):
     return TextPath((0, 0), text, size=size, prop=FontProperties()).get_extents().width / 72 if text else 0
 
 
+def legend_columns(words, room, size=8.5):
+    """As many as fit into so many inches, at least one: (columns, lines).  Marks are 1.2 letters wide, gaps 1.4."""
+    widths = [text_width(word, size) + size * (1.2 + 0.8) / 72 for word in words]
+    for columns in range(len(words), 1, -1):
+        lines = math.ceil(len(words) / columns)
+        wide = sum(max(widths[first:first + lines]) for first in range(0, len(words), lines))
+        if wide + size * (1.4 * (columns - 1) + 1) / 72 <= room:
+            return columns, lines
+    return 1, len(words)
+
+
 def room_for_rows(names, least):
     """Where axes begin so that names of rows fit beside them, as a part of WIDTH; at least `least`."""
     return max(least, (max(map(text_width, names), default=0) + 0.2) / WIDTH)

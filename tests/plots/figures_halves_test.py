@@ -46,6 +46,11 @@ class Halves(unittest.TestCase):
             self.assertEqual([words.count(f"{part}: {added}/4") for added in (1, 2, 3)], [1, 1, 1])
             self.assertEqual(words.count(str(part)), 3)
 
+    def test_a_name_without_room_is_left_out(self):
+        ring, long = trace("all-reduce", "ring"), trace("all-reduce", "ring", 'cluster.late={"3":"1s"}')
+        words = [text.get_text() for axes in figures.space_time(ring, long).axes for text in axes.texts]
+        self.assertEqual([word for word in words if "←" in word or "→" in word], ["→ all-gather", "reduce-scatter ←"])
+
     def test_halves_are_named_by_what_they_are(self):
         self.assertEqual(halves_of(run_of(trace("all-reduce", "chain", "collective.chunks=1")))[1], ("reduce", "broadcast"))
 

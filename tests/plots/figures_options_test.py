@@ -137,6 +137,33 @@ class Options(unittest.TestCase):
         done = draw("space-time", self.trace, "-o", self.here / "a.svg", "--both", "--dark")
         self.assertEqual((done.returncode, done.stderr), (2, "figures.py: --both is light and dark in one file, --dark is dark alone: use one of them\n"))
 
+    def told(self, *words):
+        return subprocess.run([PROGRAM, *map(str, words), "--quiet"], capture_output=True, text=True, check=True).stdout
+
+    def test_a_message_is_counted_until_it_has_crossed_its_last_link(self):
+        file = self.here / "gather.json"
+        file.write_text(json.dumps({
+            "scenario": 1, "collective": {"op": "gather", "algorithm": "flat", "size": "720MB", "chunks": 1},
+            "cluster": {"shape": "chain", "ranks": 3, "link": {"bandwidth": "24GB/s", "overhead": "0s", "latency": "0s"}}}))
+        document = json.loads(self.told("trace", file, "-o", "-"))
+        title = figures.links_time(document).axes[0].get_title(loc="left").replace("\n", " ")
+        self.assertIn("done after 20 ms, with 1.5 messages at a time on average", title)
+
+    def test_a_narrow_picture_holds_all_that_it_says(self):
+        scenario = ROOT / "scenarios/lecture/ring-broadcast.json"
+        one, best = (json.loads(self.told("trace", scenario, "-o", "-", "--at", f"chunks={chunks}")) for chunks in (1, 57))
+        sweep = json.loads(self.told("run", scenario, "--format", "json"))
+        names = {"names": ("one", "best")}
+        for view, data, options in ((figures.breakdown, (one, best), names), (figures.space_time, (one, best), names), (figures.chunk_curve, (sweep,), {})):
+            figure = figures.stack([(view, data, options)], width=3.3)
+            FigureCanvasAgg(figure).draw()
+            texts = [text for axes in figure.subfigs[0].axes for text in [*axes.texts, *(axes.get_legend().get_texts() if axes.get_legend() else [])]]
+            self.assertTrue(texts)
+            for text in texts:
+                place = text.get_window_extent()
+                self.assertGreater(place.x0, 0, text.get_text())
+                self.assertLess(place.x1, figure.bbox.width, text.get_text())
+
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):
             done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--width", wrong)

@@ -204,6 +204,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(title((1, 99), (6, 94), (2, 98)), "In all 3 runs at least 94% of the time goes to the wire")
         self.assertEqual(title((0, 1), (0, 3)), "In both runs all of the time goes to the wire")
         self.assertEqual(title((1, 3), (1, 1.5)), "In both runs most goes to the wire: 60% to 75% of the time")
+        self.assertEqual(title((3, 1), (1, 1)), "In both runs the largest part goes to startup (alpha): 50% to 75% of the time")
         self.assertEqual(title((1, 999), (9, 1)), "a: over 99% wire; b: 90% startup (alpha)")
         self.assertEqual(title((1, 3), (9, 1), (1, 3)), "Most runs: mainly wire; but b: 90% startup (alpha)")
         self.assertEqual(title((1, 3), (9, 1), (8, 2), (7, 3), (1, 3)), "Most runs: mainly startup (alpha); but a: 75% wire")

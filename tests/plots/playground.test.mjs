@@ -330,6 +330,13 @@ test("the critical path is drawn over links, too", async () => {
   await close(page);
 });
 
+test("the critical path is on the link that its message is on", async () => {
+  const page = await open("op=gather&algorithm=flat&shape=chain&ranks=3&size=720MB&chunks=1&bandwidth=24GB%2Fs&overhead=0&latency=0&rows=links");
+  const places = (await page.locator("#space-time .critical").getAttribute("d")).match(/,[0-9.]+/g);
+  assert.equal(new Set(places).size, 1); // 1→0 carries one message after the other
+  await close(page);
+});
+
 test("columns and axes have one unit and one number of decimals, and pieces count from 0 as ranks do", async () => {
   const page = await open("op=broadcast&ranks=3&size=24MiB&chunks=4");
   await page.locator("#space-time .figure-tools summary").click();

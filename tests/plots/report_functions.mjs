@@ -14,7 +14,7 @@ const reportFiles = [
 const reportFunctions = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "algorithmsText", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText", "bestMaps", "jobsTogether", "bestMapTitle", "changesOf", "differenceTitle",
+  "addChunkCurve", "algorithmsText", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "withNamedShown", "communicationText", "mapKey", "crossingOf", "endsText", "bestMaps", "jobsTogether", "bestMapTitle", "changesOf", "differenceTitle",
   "stepScalingTitle", "stepSharesTitle", "memoryTitle", "spaceTimeTitle", "timesText", "timeText", "rateText", "memoryText",
 ];
 

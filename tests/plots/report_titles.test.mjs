@@ -240,11 +240,45 @@ test("where the time of several rows goes", () => {
   assert.equal(title([["a", 1, 99], ["b", 6, 94], ["c", 2, 98]]), "In all 3 rows at least 94% of the time goes to the wire");
   assert.equal(title([["a", 0, 1], ["b", 0, 3]]), "In both rows all of the time goes to the wire");
   assert.equal(title([["a", 1, 3], ["b", 1, 1.5]]), "In both rows most goes to the wire: 60% to 75% of the time");
+  assert.equal(title([["a", 3, 1], ["b", 1, 1]]), "In both rows the largest part goes to startup (alpha): 50% to 75% of the time");
   assert.equal(title([["1 chunk", 1, 999], ["9 chunks", 9, 1]]), "1 chunk: over 99% wire; 9 chunks: 90% startup (alpha)");
   assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 1, 3]]), "Most rows: mainly wire; but b: 90% startup (alpha)");
   assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 8, 2], ["d", 8, 2], ["e", 1, 4]]), "Most rows: mainly startup (alpha); but e: 80% wire");
   assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 8, 2], ["d", 1, 4]]), "a: 75% wire; b: 90% startup (alpha)");
   assert.equal(title([["a", 0, 0], ["b", 0, 0]]), "No row takes any time");
+});
+
+test("a message is counted until it has crossed its last link", () => {
+  const ms = 1e9; // picoseconds
+  const steps = {
+    rank: [1, 2], route: [0, 1], routeFirst: [0, 1, 3], firstCrossing: [0, 1],
+    departed: [0, 0], left: [10 * ms, 10 * ms], crossingEnded: [10 * ms, 10 * ms, 20 * ms],
+  };
+  const title = page.spaceTimeTitle({}, [{ name: "flat", time_s: 20e-3, steps }]);
+  assert.equal(title, "flat: done after 20 ms, with 1.5 messages at a time on average");
+});
+
+test("of many curves those are drawn that the title names or that are fastest somewhere", () => {
+  const time = (chunks, size) => (chunks === 20 ? 1 : chunks === 15 && size === 2 ? 0.5 : 2 + chunks);
+  const all = Array.from({ length: 20 }, (_, i) => i + 1).map((chunks) => ({ name: `${chunks} chunk${chunks > 1 ? "s" : ""}`, colour: 1, rows: [1, 2].map((size) => ({ size, time: time(chunks, size) })) }));
+  const { shown, leftOut } = page.withNamedShown({ all, shown: all.slice(0, 8), leftOut: 12 }, "20 chunks are fastest; 11 chunks take 2 times as long", (row) => row.size);
+  assert.deepEqual(shown.map(({ name }) => name), ["1 chunk", "2 chunks", "3 chunks", "4 chunks", "5 chunks", "11 chunks", "15 chunks", "20 chunks"]);
+  assert.deepEqual(shown.map(({ colour }) => colour), [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.equal(leftOut, 12);
+});
+
+test("every winner of a map has a place in its key", () => {
+  const names = [..."abcdefghij"];
+  assert.deepEqual(page.mapKey(names.slice(0, 8)).map(({ name }) => name), names.slice(0, 8));
+  assert.deepEqual(page.mapKey(names).map(({ name, colour }) => `${name} ${colour}`).slice(-2), ["g 7", "3 others 8"]);
+});
+
+test("only steps that hide communication have a bar of it", () => {
+  const text = (bars, shown = 2) => page.communicationText(new Array(shown), new Array(bars));
+  assert.equal(text(2), "");
+  assert.equal(text(3), " A bar below steps that hide communication: communication, hidden behind work or exposed.");
+  assert.match(text(4), /^ A bar below each step: /);
+  assert.match(text(2, 1), /^ A bar below the step: /);
 });
 
 /** Links of a case of 10 s, with what went over each: [from, to] in seconds. */
