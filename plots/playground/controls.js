@@ -207,7 +207,7 @@ function sliderControl(control, { parse, text, also }, onChange) {
     slider.setAttribute("aria-valuetext", written(setting));
     field.value = written(setting);
     field.title = field.value; // which may be wider than the field may be
-    field.style.width = `calc(${Math.max(4, 0.95 * field.value.length)}ch + 0.9rem)`; // what is left is the label's
+    field.style.width = `calc(${Math.max(4, 0.95 * field.value.length + 0.7 * field.value.split("M").slice(1).length)}ch + 0.9rem)`; // an M is wide; what is left is the label's
   };
   return { row, note, show };
 }

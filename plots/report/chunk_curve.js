@@ -25,7 +25,7 @@ function addChunkCurve(parent, results) {
   const alone = groups.shown.length === 1;
   const floor = alone && distinct(rows, (row) => row.bound) === 1 ? rows[0].bound : 0;
   const best = alone ? bestOfFormula(groups.shown[0].rows) : null;
-  const domain = domainOf([...yValues(series), floor], "log");
+  const domain = domainOf([...yValues(series), floor * 0.85], "log"); // its name has room below its line
   const limits = alone ? limitsOf(formulaOf(results, groups.shown[0]), domain[0]) : [];
   addFigure(parent, {
     id: `${results.id}chunk-curve`,
