@@ -131,3 +131,11 @@ test("sliders of sizes and counts have ticks at round values, where the thumb st
   }
   await close(page);
 });
+
+test("the field of the size shows all of it on a narrow screen", async () => {
+  for (const size of ["720MB", "720MiB", "64MiB"]) {
+    const page = await open(`size=${size}`, { viewport: { width: 360, height: 740 } });
+    assert.ok(await page.locator("#field-size").evaluate((field) => field.scrollWidth <= field.clientWidth), size);
+    await close(page);
+  }
+});

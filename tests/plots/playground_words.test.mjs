@@ -184,6 +184,7 @@ test("those who do not see a picture hear what it shows", async () => {
   const label = (figure) => page.locator(`#${figure} svg`).getAttribute("aria-label");
   assert.equal(await label("machine"), "The machine. 7 of 14 links carry everything; the busiest is busy 57% of the time");
   assert.match(await label("breakdown"), /% of the time goes to the wire/);
+  assert.match(await page.locator("#breakdown .how-to-read p").textContent(), /can shorten the run\. startup \(alpha\): messages paid alpha; wire: bytes crossed links/);
   await close(page);
   const step = await open("step=pipeline");
   assert.equal(await step.locator("#step-shares svg").getAttribute("aria-label"), "72.7% of the time goes to computing, 27.3% to waiting");
