@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
@@ -32,7 +33,8 @@ class CasesOfTable {
     MeasuredCases made;
     made.why_not = obstacle();
     if (!made.why_not.empty()) return made;
-    made.kinds = {preset_->written.find("gpu")->string(), nodes_ > 1 ? network() : ""};
+    made.kinds = {preset_->written.find("gpu")->string(),
+                  nodes_ > 1 ? network_of(table_).value_or(preset_->network) : ""};
     const TimesOfSizes times = times_of_sizes();
     if (times.empty()) {
       made.why_not = "no row has a size and a time";
@@ -76,18 +78,6 @@ class CasesOfTable {
     return {};
   }
 
-  // The kind of network that the table names, or else the preset's.
-  [[nodiscard]] std::string network() const {
-    const std::string said = fmt::format(" {} {} ", table_.kind, table_.interconnect);
-    for (const auto& [word, kind] : {std::pair{"EFA", "efa"},
-                                     {"RoCE", "roce"},
-                                     {"TCP", "tcp"},
-                                     {"InfiniBand", "ib"},
-                                     {" IB ", "ib"}})
-      if (said.find(word) != std::string::npos) return kind;
-    return preset_->network;
-  }
-
   // Of a type that is not known as many bytes, which is all that matters.
   [[nodiscard]] std::string type() const {
     if (table_.dtype.empty() || !element_bytes(table_.dtype)) return "float32";
@@ -114,7 +104,7 @@ class CasesOfTable {
 
   [[nodiscard]] JsonValue scenario_of(const std::vector<Bytes>& sizes) const {
     JsonValue cluster = JsonValue::object({{"preset", preset_->name}, {"nodes", nodes_}});
-    if (nodes_ > 1) cluster.set("network", network());
+    if (nodes_ > 1) cluster.set("network", network_of(table_).value_or(preset_->network));
     JsonValue collective = JsonValue::object({{"op", table_.operation},
                                               {"algorithm", "nccl"},
                                               {"size", exact_size(sizes.front())},
@@ -141,6 +131,17 @@ class CasesOfTable {
 };
 
 }  // namespace
+
+std::optional<std::string> network_of(const MeasuredTable& table) {
+  const std::string said = fmt::format(" {} {} ", table.kind, table.interconnect);
+  for (const auto& [word, kind] : {std::pair{"EFA", "efa"},
+                                   {"RoCE", "roce"},
+                                   {"TCP", "tcp"},
+                                   {"InfiniBand", "ib"},
+                                   {" IB ", "ib"}})
+    if (said.find(word) != std::string::npos) return kind;
+  return network_words().canonical(table.interconnect);
+}
 
 MeasuredCases cases_of(const MeasuredTable& table) {
   return CasesOfTable(table).make();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
+
+// The kind of network that a table names by its class or its interconnect: "multi-node RoCE" is
+// "roce".  Nothing: it names none, and that of its preset is the likely one.
+[[nodiscard]] std::optional<std::string> network_of(const MeasuredTable& table);
 
 // A row of a measured table, and the case that predicts it.
 struct MeasuredCase {

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 
+#include "app/calibrate/measured_cases.hpp"
 #include "app/commands/command.hpp"
 #include "app/commands/machine_option.hpp"
 #include "app/commands/measured_answers.hpp"
@@ -191,7 +192,7 @@ class LogComparison {
   // That of the log, unless the user knows better; empty: the preset's.
   std::string network(const Placement& placement) {
     if (!options_.network.empty() || placement.nodes == 1) return options_.network;
-    const std::optional<std::string> said = network_words().canonical(table_->interconnect);
+    const std::optional<std::string> said = network_of(*table_);
     if (!said)
       assume(fmt::format("network {}, which is that of {}; --network KIND says otherwise",
                          find_preset(placement.preset)->network, placement.preset));

@@ -159,7 +159,8 @@ StepExplanation explain_step(const Scenario& scenario, std::size_t point, const 
     result.smaller = smaller_step(variations, workload, chosen, result);
   const std::uint64_t messages = simulated_messages(result.row, chosen.step->workload);
   if (messages <= most_messages_of_a_knob) explain_step_knobs(chosen, variations, result);
-  if (messages <= most_messages_of_a_setting) explain_step_settings(variations, workload, result);
+  if (messages <= most_messages_of_a_setting)
+    explain_step_settings(variations, scenario.document, workload, result);
   return result;
 }
 

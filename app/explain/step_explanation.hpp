@@ -61,16 +61,19 @@ struct StepKnob {
   [[nodiscard]] std::string change() const { return now + " -> " + then; }
 };
 
-// The one setting of the scheme, tried at several values.
+// The one setting of the scheme, tried at several values.  Times apart by a billionth of the step
+// are equal; of equal ones the best is that of now, or the nearest to it.
 struct BestSetting {
   std::string path;
   struct Tried {
     std::string value;
     Time time;
-    bool fits = true;  // on its devices
+    bool fits = true;     // on its devices
+    std::string without;  // the path of what is written and goes only with the value of now
   };
   std::vector<Tried> tried;  // in the order of values, the case's own among them
-  std::size_t now = 0, best = 0;
+  std::size_t now = 0;
+  std::optional<std::size_t> best;  // none: none of them fits
 };
 
 struct StepExplanation {
@@ -98,9 +101,9 @@ struct StepExplanation {
 // {workload, step_s, compute_s, exposed_s, hidden_s, bubble, shares, path: [{from_s, to_s, what,
 // turns, shares}], exposed: [{what, calls, time_s, exposed_s}], streams,
 // slack: [{stream, what, actions, without, least_s, most_s}], knobs: [{name, now, then,
-// time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s, fits}]}]}; path,
-// exposed, streams and slack are null where there are too many steps to record; `smaller` is then
-// {changes: {path: value}, step_s, shares, path, ...}, or null.
+// time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s, fits, set}]}]};
+// path, exposed, streams and slack are null where there are too many steps to record; `smaller` is
+// then {changes: {path: value}, step_s, shares, path, ...}, or null.  `set`: what --set takes.
 [[nodiscard]] JsonValue to_value(const StepExplanation& explanation);
 
 }  // namespace collsim

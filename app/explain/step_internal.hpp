@@ -18,8 +18,8 @@ void explain_step_path(const Case& one_case, const Simulation& simulation, StepE
 // `result.changes`.
 void explain_step_knobs(const Case& one_case, Variations& variations, StepExplanation& result);
 
-// Simulates the step up to 20 times.
-void explain_step_settings(Variations& variations, const JsonValue& workload,
-                           StepExplanation& result);
+// Simulates the step up to 20 times.  `document`: what is written, `workload`: with defaults.
+void explain_step_settings(Variations& variations, const JsonValue& document,
+                           const JsonValue& workload, StepExplanation& result);
 
 }  // namespace collsim

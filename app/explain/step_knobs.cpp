@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/explain/step_internal.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/study/run_step.hpp"
@@ -153,6 +155,18 @@ bool matters(const Setting& setting, const JsonValue& options) {
          stages->integer().value_or(2) > 1;
 }
 
+Bytes size_in(const std::string& text) {
+  return parse_size(text).value.value_or(0);
+}
+
+// "chunks" of a pipeline, where it is written: it is for one schedule only.
+std::string goes_only_with(const Setting& setting, const JsonValue& now, const JsonValue& value,
+                           const JsonValue& document) {
+  if (setting.key != std::string_view("schedule") || now == value) return {};
+  const std::string path = fmt::format("workload.{}.chunks", setting.scheme);
+  return value_at(document, path) == nullptr || value.string() == "interleaved" ? "" : path;
+}
+
 class SettingSearch {
  public:
   // `now`: as the scenario says it, or the default.
@@ -163,8 +177,8 @@ class SettingSearch {
     if (best_.path != protocol_path) hold_protocol(row, held_);
     add(now, row);
   }
-  // What does not work here is left out.
-  void try_value(const JsonValue& value) {
+  // What does not work here is left out.  `without`: the path of what goes with no other value.
+  void try_value(const JsonValue& value, const std::string& without = {}) {
     const std::string text = plain_text(value);
     for (const Tried& one : tried_)
       if (one.value == text) return;
@@ -172,6 +186,7 @@ class SettingSearch {
       Params changes = held_;
       changes.emplace_back(best_.path, value);
       add(text, run_step(variations_.with(changes)));
+      tried_.back().without = without;
     } catch (const Error&) {
       return;
     }
@@ -179,11 +194,18 @@ class SettingSearch {
 
   // Of those that fit their devices, if any do.
   [[nodiscard]] std::string best() const {
-    return std::min_element(tried_.begin(), tried_.end(),
-                            [](const Tried& a, const Tried& b) {
-                              return std::pair(!a.fits, a.time) < std::pair(!b.fits, b.time);
-                            })
-        ->value;
+    const auto least =
+        std::min_element(tried_.begin(), tried_.end(), [](const Tried& a, const Tried& b) {
+          return std::pair(!a.fits, a.time) < std::pair(!b.fits, b.time);
+        });
+    const auto is_as_good = [&](const Tried& one) {
+      return one.fits == least->fits &&
+             one.time.ps() - least->time.ps() <= least->time.ps() / equal_within + 1;
+    };
+    auto nearest = least;
+    for (auto one = tried_.begin(); one != tried_.end(); ++one)
+      if (is_as_good(*one) && away(*one) < away(*nearest)) nearest = one;
+    return nearest->value;
   }
 
   template <class Less>
@@ -193,7 +215,7 @@ class SettingSearch {
                      [&](const Tried& a, const Tried& b) { return less(a.value, b.value); });
     for (const Tried& one : tried_) {
       if (one.value == now_) best_.now = best_.tried.size();
-      if (one.value == best_value) best_.best = best_.tried.size();
+      if (one.value == best_value && one.fits) best_.best = best_.tried.size();
       best_.tried.push_back(one);
     }
     return best_;
@@ -201,8 +223,18 @@ class SettingSearch {
 
  private:
   using Tried = BestSetting::Tried;
+  static constexpr std::int64_t equal_within = 1'000'000'000;
+
+  // How far a size or number is from that of now; words are all as far.
+  [[nodiscard]] double away(const Tried& one) const {
+    const Bytes value = size_in(one.value), now = size_in(now_);
+    if (one.value == now_) return -1;
+    return value > 0 && now > 0
+               ? std::abs(std::log(static_cast<double>(value) / static_cast<double>(now)))
+               : 0;
+  }
   void add(const std::string& value, const CaseResult& row) {
-    tried_.push_back({value, row.time, row.step->fits()});
+    tried_.push_back({value, row.time, row.step->fits(), {}});
   }
 
   Variations& variations_;
@@ -211,10 +243,6 @@ class SettingSearch {
   std::vector<Tried> tried_;
   BestSetting best_;
 };
-
-Bytes size_in(const std::string& text) {
-  return parse_size(text).value.value_or(0);
-}
 
 // First sizes 4 times as large each, then between the neighbours of the best one.
 void try_sizes(SettingSearch& search) {
@@ -234,8 +262,8 @@ void explain_step_knobs(const Case& one_case, Variations& variations, StepExplan
   StepKnobs(one_case, variations, result).turn_all();
 }
 
-void explain_step_settings(Variations& variations, const JsonValue& workload,
-                           StepExplanation& result) {
+void explain_step_settings(Variations& variations, const JsonValue& document,
+                           const JsonValue& workload, StepExplanation& result) {
   for (const Setting& setting : settings()) {
     const JsonValue* const options = workload.find(setting.scheme);
     const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
@@ -245,7 +273,8 @@ void explain_step_settings(Variations& variations, const JsonValue& workload,
     if (setting.values.empty())
       try_sizes(search);
     else
-      for (const JsonValue& value : setting.values) search.try_value(value);
+      for (const JsonValue& value : setting.values)
+        search.try_value(value, goes_only_with(setting, *now, value, document));
     result.settings.push_back(search.take([&](const std::string& a, const std::string& b) {
       return setting.values.empty() && size_in(a) < size_in(b);
     }));

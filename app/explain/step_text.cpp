@@ -178,25 +178,27 @@ std::string step_saving(Time time, Time now) {
   return time < now ? percent(now - time, now) : "-" + percent_more(time - now, now);
 }
 
+std::string best_text(const BestSetting& setting, Time step, const std::string& under) {
+  if (!setting.best) return fmt::format("No {} tried{} fits in memory", setting.path, under);
+  const BestSetting::Tried& best = setting.tried[*setting.best];
+  const BestSetting::Tried& now = setting.tried[setting.now];
+  const std::string text = fmt::format("Best {} tried{}: {}", setting.path, under, best.value);
+  if (*setting.best == setting.now) return text + ", as now";
+  if (!now.fits)
+    return text + fmt::format(", with {}; now {}, for which memory is short", to_text(best.time),
+                              now.value);
+  return text + fmt::format(", with {} ({} saved; now {})", to_text(best.time),
+                            step_saving(best.time, step), now.value);
+}
+
 void write_settings(Page& page, const StepExplanation& e) {
   for (const BestSetting& setting : e.settings) {
-    const BestSetting::Tried& best = setting.tried[setting.best];
     const bool holds_protocol = e.row.protocol && setting.path != "workload.protocol";
-    std::string text = fmt::format("Best {} tried{}: {}", setting.path,
-                                   holds_protocol ? under_text(e.row) : "", best.value);
-    const BestSetting::Tried& now = setting.tried[setting.now];
-    if (best.fits && !now.fits)
-      text += fmt::format(", with {}; now {}, for which memory is short", to_text(best.time),
-                          now.value);
-    else if (best.time < e.row.time)
-      text += fmt::format(", with {} ({} saved; now {})", to_text(best.time),
-                          step_saving(best.time, e.row.time), now.value);
-    else
-      text += ", as now";
-    page.paragraph(text + ".");
+    page.paragraph(best_text(setting, e.row.time, holds_protocol ? under_text(e.row) : "") + ".");
     std::string tried;
     for (const BestSetting::Tried& one : setting.tried)
-      tried += fmt::format("{}{}: {}{}", tried.empty() ? "" : ", ", one.value, to_text(one.time),
+      tried += fmt::format("{}{}{}: {}{}", tried.empty() ? "" : ", ", one.value,
+                           one.without.empty() ? "" : " without \"chunks\"", to_text(one.time),
                            one.fits ? "" : " (out of memory)");
     page.line("    ", "tried " + tried, 10);
   }
@@ -265,10 +267,14 @@ JsonValue setting_value(const BestSetting& setting) {
   return JsonValue::object(
       {{"path", setting.path},
        {"now", setting.tried[setting.now].value},
-       {"best", setting.tried[setting.best].value},
-       {"tried", JsonValue::array(setting.tried, [](const BestSetting::Tried& one) {
-          return JsonValue::object(
-              {{"value", one.value}, {"time_s", one.time.seconds()}, {"fits", one.fits}});
+       {"best", setting.best ? JsonValue(setting.tried[*setting.best].value) : JsonValue()},
+       {"tried", JsonValue::array(setting.tried, [&](const BestSetting::Tried& one) {
+          JsonValue set = JsonValue::object({{setting.path, one.value}});
+          if (!one.without.empty()) set.set(one.without, JsonValue());
+          return JsonValue::object({{"value", one.value},
+                                    {"time_s", one.time.seconds()},
+                                    {"fits", one.fits},
+                                    {"set", std::move(set)}});
         })}});
 }
 

@@ -80,13 +80,16 @@ std::string without_utf16(std::string text) {
 
 }  // namespace
 
+// A byte order mark, which Excel and others put before the text of a file, is no part of it.
 std::uint32_t Sources::add(Kind kind, std::string name, std::string text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (kind == Kind::file && text.starts_with(byte_order_mark))
+    text.erase(0, byte_order_mark.size());
   all_.push_back({kind, std::move(name), std::move(text)});
   return static_cast<std::uint32_t>(all_.size() - 1);
 }
 
 Sources::Position Sources::locate(std::uint32_t source, std::size_t offset) const {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   const std::string_view text = all_[source].text;
   offset = std::min(offset, text.size());
   const std::string_view before = text.substr(0, offset);
@@ -94,10 +97,7 @@ Sources::Position Sources::locate(std::uint32_t source, std::size_t offset) cons
 
   Position position;
   position.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  if (last_end != std::string_view::npos)
-    position.line_begin = last_end + 1;
-  else if (text.starts_with(byte_order_mark))
-    position.line_begin = byte_order_mark.size();
+  if (last_end != std::string_view::npos) position.line_begin = last_end + 1;
   position.line_text = text.substr(position.line_begin);
   position.line_text = position.line_text.substr(0, position.line_text.find('\n'));
   if (position.line_text.ends_with('\r')) position.line_text.remove_suffix(1);

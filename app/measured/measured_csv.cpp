@@ -62,9 +62,8 @@ char separator_of(std::string_view line) {
 // Visits lines that are neither empty nor comments, until `visit` is false.
 template <class Visit>
 void for_each_csv_line(std::string_view text, const Visit& visit) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   std::uint32_t number = 0;
-  for (std::size_t begin = text.starts_with(byte_order_mark) ? 3 : 0; begin < text.size();) {
+  for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.remove_suffix(1);

@@ -124,7 +124,6 @@ bool is_results(const JsonValue& document) {
 
 bool is_json(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return false;
   if (text[first] == '{') return true;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "app/import/workload/imported_workload.hpp"
+
 namespace collsim {
 namespace {
 
@@ -22,12 +24,28 @@ bool is_csv_of_results(std::string_view head) {
          holds_any(head.substr(0, head.find_first_of("\r\n")), {",engine,fingerprint"});
 }
 
+// Tables by their columns, and schedules of GOAL.
+std::optional<ForeignFile> foreign_lines(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
+  if (line.starts_with("num_ranks "))
+    return ForeignFile{"a schedule in GOAL",
+                       "collsim does not read GOAL; write it as a \"program\" of a workload"};
+  if (line.find(',') == std::string_view::npos) return std::nullopt;
+  const auto has = [&](std::string_view column) { return line.find(column) != line.npos; };
+  if (has("global_batch") && has("micro_batch"))
+    return ForeignFile{"a table of training runs",
+                       "collsim calibrate --from-training FILE --preset NAME fits a machine to it"};
+  if (has("parameter") && has("elements"))
+    return ForeignFile{"a list of a model's parameters",
+                       "collsim does not read these; a scenario takes a table of layers as "
+                       "\"model\": {\"layers\": \"FILE\"}"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ForeignFile> foreign_file(std::string_view text) {
   constexpr std::size_t enough = 64U << 10U;  // a log may begin with pages of NCCL_DEBUG
-  constexpr std::string_view mark = "\xEF\xBB\xBF";
-  if (text.starts_with(mark)) text.remove_prefix(mark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return std::nullopt;
   const std::string_view head = text.substr(first, enough);
@@ -37,6 +55,7 @@ std::optional<ForeignFile> foreign_file(std::string_view text) {
     return ForeignFile{"a list of rows as JSON lines", whole_results};
   if (is_csv_of_results(head)) return ForeignFile{"a table of rows as CSV", whole_results};
   if (head.front() == '{') return std::nullopt;
+  if (const auto lines = foreign_lines(head)) return lines;
   const std::size_t next = text.find_first_not_of(" \t\r\n", first + 1);
   if (text[first] == '[' && next != std::string_view::npos &&
       (text[next] == '{' || text[next] == ']'))
@@ -71,6 +90,7 @@ std::optional<ForeignFile> foreign_json(const JsonValue& document) {
     return foreign_json(document.items().front());
   if (!document.is_object()) return std::nullopt;
   const auto has = [&](std::string_view key) { return document.find(key) != nullptr; };
+  if (is_own_trace(document)) return ForeignFile{"a trace that collsim wrote", use_of_own_trace};
   if (has("traceEvents"))
     return ForeignFile{"a trace",
                        "collsim import FILE makes a scenario of a training step's trace"};
@@ -78,6 +98,11 @@ std::optional<ForeignFile> foreign_json(const JsonValue& document) {
     return ForeignFile{"a measured table", "collsim compare FILE sets it beside the prediction"};
   if (has("collsim") && has("format"))
     return ForeignFile{"a file of results", "collsim report FILE -o report.html draws them"};
+  if (has("collective") && has("gpus") && has("protocol"))
+    return ForeignFile{
+        "an execution plan of MSCCL++",
+        "collsim does not read these; a scenario takes programs of MSCCL, in XML, as "
+        "\"algorithm\": {\"msccl\": \"FILE\"}"};
   if (has("collective") || has("workload"))
     return ForeignFile{.what = "a scenario",
                        .hint = "collsim run FILE simulates it, collsim explain FILE says why",

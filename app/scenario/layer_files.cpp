@@ -30,9 +30,7 @@ class LayerTable {
   std::optional<JsonValue> read() {
     JsonValue rows = JsonValue::array();
     std::vector<Cell> heading;
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // as Excel writes
-    std::size_t begin = text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
-    while (begin < text_.size()) {
+    for (std::size_t begin = 0; begin < text_.size();) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
       const Cell line = trimmed(begin, end);
       begin = end + 1;

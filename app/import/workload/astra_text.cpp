@@ -219,14 +219,14 @@ class AstraReader {
   }
 
   void find_groups() {
-    workload_.ranks = file_.answers->ranks > 0 ? file_.answers->ranks : head("all_gpus");
+    workload_.ranks = answered_ranks(file_, head("all_gpus"), 0, workload_);
     if (workload_.ranks > max_workload_ranks)
       file_.refuse("too-large",
                    fmt::format("{} ranks; at most {}", workload_.ranks, max_workload_ranks));
     if (workload_.ranks == 0)
       workload_.questions.emplace_back("the file does not say how many ranks there are: --ranks N");
-    std::int64_t shared = file_.answers->model_ranks;
-    if (shared == 0) shared = head("model_parallel_NPU_group");
+    std::int64_t shared = answered("--model-ranks", file_.answers->model_ranks,
+                                   head("model_parallel_NPU_group"), workload_);
     if (policy_->shares == AstraPolicy::Shares::all) shared = workload_.ranks;
     if (policy_->shares == AstraPolicy::Shares::no_model) shared = 1;
     if (shared == 0 && policy_->shares == AstraPolicy::Shares::some)

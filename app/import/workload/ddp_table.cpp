@@ -129,7 +129,7 @@ class DdpTable {
       collectives.push_back(std::move(*read));
     }
     if (collectives.empty()) return file_.refuse("no-collective", "the table has no kernel");
-    if (workload_.ranks == 0) workload_.ranks = group_size_;
+    workload_.ranks = answered_ranks(file_, group_size_, 0, workload_);
     workload_.assumed.emplace_back(
         "the time between collectives is computing that needs their results; the table has no "
         "other kernels");

@@ -20,7 +20,6 @@ namespace {
 constexpr std::string_view gzip_mark = "\x1F\x8B";
 
 bool is_json_object(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
 }
@@ -71,6 +70,9 @@ std::optional<ImportedWorkload> read_json(const WorkloadSource& file) {
     const JsonValue* const list = document->find(key);
     return list != nullptr && list->is_array();
   };
+  if (is_own_trace(*document))
+    return file.refuse("no-workload", "this is a trace that collsim wrote, not one of a profiler",
+                       std::string(use_of_own_trace));
   if (has_list("traceEvents")) return read_kineto_trace(*document, file);
   if (has_list("workload_graph")) return read_chakra_json(*document, file);
   if (has_list("nodes")) return read_pytorch_host_trace(*document, file);
@@ -114,6 +116,22 @@ Refusal WorkloadSource::refuse_call(const SourceRange& place, const std::string&
       "write pipelines as a scheme: {\"pipeline\": {...}}");
 }
 
+std::int64_t answered(const char* option, std::int64_t given, std::int64_t said,
+                      ImportedWorkload& workload) {
+  if (given == 0) return said;
+  if (said != 0 && given != said)
+    workload.notes.push_back(
+        fmt::format("{} {} takes the place of {}, which the file says", option, given, said));
+  return given;
+}
+
+std::int64_t answered_ranks(const WorkloadSource& file, std::int64_t said, std::int64_t largest,
+                            ImportedWorkload& workload) {
+  const std::int64_t given = file.answers->ranks;
+  if (said == 0 && given >= largest && given > 0) return given;
+  return answered("--ranks", given, std::max(said, largest), workload);
+}
+
 std::size_t ImportedWorkload::stream_named(const std::string& name) {
   const auto found = std::find(streams.begin(), streams.end(), name);
   if (found == streams.end()) streams.push_back(name);
@@ -146,6 +164,14 @@ std::optional<std::size_t> ImportedWorkload::group_of(const std::vector<int>& me
   for (std::size_t i = 1; i < members.size(); ++i)
     if (members[i] - members[i - 1] != stride) return std::nullopt;
   return group_of(members.front(), stride, static_cast<int>(members.size()));
+}
+
+bool is_own_trace(const JsonValue& document) {
+  if (!document.is_object()) return false;
+  const JsonValue* const job = document.find("distributedInfo");
+  const JsonValue* const backend = job == nullptr ? nullptr : job->find("backend");
+  return document.find("traceEvents") != nullptr && backend != nullptr && backend->is_string() &&
+         backend->string() == "collsim";
 }
 
 bool looks_like_workload(std::string_view text) {

@@ -60,6 +60,12 @@ inline constexpr std::size_t max_workload_bytes = std::size_t{256} << 20U;
 inline constexpr std::size_t max_workload_items = 200'000;
 inline constexpr std::int64_t max_workload_ranks = 65'536;
 
+// Whether it is a trace of collsim itself, which is only for viewers.
+[[nodiscard]] bool is_own_trace(const JsonValue& document);
+inline constexpr std::string_view use_of_own_trace =
+    "it is for looking at, in ui.perfetto.dev or chrome://tracing; the scenario that it is of is "
+    "what other commands read";
+
 // Reads a workload in any of these formats, which it tells apart by themselves:
 //
 //   PyTorch's profiler, JSON              read_kineto_trace()

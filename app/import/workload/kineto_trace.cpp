@@ -182,7 +182,7 @@ class KinetoReader {
     for (const GpuEvent& event : events_)
       if (event.is_nccl && event.details != nullptr)
         largest = std::max(largest, whole_in(*event.details, "Group size").value_or(0));
-    workload_.ranks = file_.answers->ranks > 0 ? file_.answers->ranks : std::max(world_, largest);
+    workload_.ranks = answered_ranks(file_, world_, largest, workload_);
     if (workload_.ranks > max_workload_ranks) {
       file_.refuse("too-large",
                    fmt::format("{} ranks; at most {}", workload_.ranks, max_workload_ranks));

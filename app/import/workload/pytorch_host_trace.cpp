@@ -66,7 +66,7 @@ std::optional<ImportedWorkload> read_pytorch_host_trace(const JsonValue& documen
   std::int64_t largest = 0;
   for (const HostCall& call : calls)
     largest = std::max(largest, call.attributes.whole("pg_size").value_or(0));
-  workload.ranks = file.answers->ranks > 0 ? file.answers->ranks : largest;
+  workload.ranks = answered_ranks(file, largest, 0, workload);
   if (workload.ranks > max_workload_ranks)
     return file.refuse("too-large",
                        fmt::format("{} ranks; at most {}", workload.ranks, max_workload_ranks));

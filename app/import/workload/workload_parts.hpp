@@ -45,6 +45,14 @@ struct WorkloadSource {
 [[nodiscard]] bool looks_like_ddp_table(std::string_view text);
 [[nodiscard]] std::optional<ImportedWorkload> read_ddp_table(const WorkloadSource& file);
 
+// What the user says (0: nothing) or, without it, the file; a note where they contradict.
+[[nodiscard]] std::int64_t answered(const char* option, std::int64_t given, std::int64_t said,
+                                    ImportedWorkload& workload);
+// The same of the number of ranks.  A file that does not say it (0) may still have groups, the
+// largest of `largest` ranks: without --ranks that is the number, and fewer contradict it.
+[[nodiscard]] std::int64_t answered_ranks(const WorkloadSource& file, std::int64_t said,
+                                          std::int64_t largest, ImportedWorkload& workload);
+
 // By PyTorch's names: "_allgather_base", "BFloat16" (of types that collectives do not have, one of
 // the same size).  Nothing for what no collective is, such as "send" and "wait".
 [[nodiscard]] std::optional<Operation> operation_of_pytorch(std::string_view name);

@@ -295,6 +295,10 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
     if (step && common.failures)
       read_smaller_steps(*common.failures, scheme, *reader.raw(scheme), all, reader, common);
   }
+  if (workload.find("algorithm") != nullptr && reader.raw("algorithm") != nullptr)
+    reader.wrong("algorithm", "unknown-key", "\"algorithm\" belongs inside the scheme", {},
+                 fmt::format("write \"workload\": {{\"{}\": {{\"algorithm\": ...}}}}",
+                             scheme.empty() ? "ddp" : scheme));
   resolved = reader.finish();
   const bool says_nothing = workload.is_object() && workload.members().empty();
   if (scheme.empty() && (diagnostics.empty() || says_nothing))

@@ -294,6 +294,15 @@ TEST(Compare, TakesTheNetworkOfTheLog) {
                   "assumed: network ib, which is that of dgx-h100; --network KIND says otherwise");
 }
 
+TEST(Compare, TakesTheNetworkOfATablesClass) {
+  const Folder folder;
+  const std::string table = folder.write("a.json", R"({ "measured": 1, "op": "all-reduce",
+    "ranks": 16, "nodes": 2, "dtype": "float32", "preset": "dgx-a100", "class": "multi-node RoCE",
+    "rows": [ { "size_bytes": 1048576, "time_s": 1e-4 } ] })");
+  const json results = json::parse(run_collsim({"compare", table, "--format", "json"}).out);
+  EXPECT_EQ(results["scenario"]["cluster"].value("network", ""), "roce");
+}
+
 TEST(Compare, TellsOfWrongData) {
   const Folder folder;
   const std::string log = folder.write("log.csv", table("H200", "1048576,100,,3"));

@@ -143,6 +143,39 @@ TEST(ExplainStep, OneStageHasNoSchedule) {
   EXPECT_EQ(settings_with("2"), 1U);
 }
 
+TEST(ExplainStep, OfEqualTimesThatOfNowIsTheBest) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "100Gb/s" } },
+    "workload": { "ddp": { "bucket": "25MiB" }, "model": {
+        "layers": [ { "forward": "5ms", "backward": "10ms", "gradients": "1MiB" } ] } } })");
+  expect_contains(run_collsim({"explain", file}).out,
+                  "Best workload.ddp.bucket tried: 25MiB, as now.");
+  const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  EXPECT_EQ(explained["settings"][0]["best"], "25MiB");
+}
+
+// Each can be had by what it says: "chunks" is for one schedule only.
+TEST(ExplainStep, OtherSchedulesGoWithoutChunks) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "100Gb/s" } },
+    "workload": { "train": { "pp": 4, "microbatches": 8, "schedule": "interleaved", "chunks": 2 },
+      "model": { "layers": [ { "times": 8, "forward": "5ms", "backward": "10ms" } ] } } })");
+  expect_contains(run_collsim({"explain", file}).out, "1f1b without \"chunks\":");
+  const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  for (const json& tried : explained["settings"][0]["tried"]) {
+    std::vector<std::string> arguments = {"run", file, "--format", "json"};
+    for (const auto& [path, value] : tried["set"].items()) {
+      arguments.emplace_back("--set");
+      arguments.push_back(path + "=" + (value.is_null() ? "null" : value.get<std::string>()));
+    }
+    const Ran ran = run_collsim(arguments);
+    ASSERT_EQ(ran.code, exit_fine) << ran.err;
+    EXPECT_EQ(json::parse(ran.out)["rows"][0]["step_s"], tried["time_s"]);
+  }
+}
+
 TEST(ExplainStep, AProgramThatIsTooLongHasNoLayers) {
   const Folder folder;
   const std::string text = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,

@@ -97,6 +97,46 @@ TEST(Import, OfResultsNamesTheCommandThatReadsThem) {
   expect_contains(ran.err, "collsim report FILE -o report.html draws them");
 }
 
+TEST(Import, OfOtherFilesSaysWhatTheyAre) {
+  const Folder folder;
+  const auto refused = [&](const std::string& name, const std::string& text) {
+    return run_collsim({"import", folder.write(name, text)}).err;
+  };
+  expect_contains(refused("plan.json", R"({"name": "a", "collective": "allreduce",
+                      "protocol": "LL", "gpus": [{"id": 0, "threadblocks": []}]})"),
+                  "this is an execution plan of MSCCL++");
+  expect_contains(refused("a.goal", "num_ranks 2\n\nrank 0 {\nl1: send 1b to 1 tag 0\n}\n"),
+                  "collsim does not read GOAL");
+  expect_contains(refused("runs.csv", "tp,pp,dp,global_batch,micro_batch,hidden,heads\n1,1,8,8\n"),
+                  "collsim calibrate --from-training FILE");
+  expect_contains(refused("bert.csv", "parameter,shape,elements\nword,3x2,6\n"),
+                  "this is a list of a model's parameters");
+}
+
+TEST(Import, OfATraceOfCollsimSaysWhatItIsFor) {
+  const Folder folder;
+  const std::string trace = folder.path("trace.json");
+  ASSERT_EQ(
+      run_collsim({"trace", COLLSIM_SOURCE_DIR "/scenarios/lecture/all-reduce-in-two-halves.json",
+                   "-o", trace})
+          .code,
+      exit_fine);
+  for (const char* const command : {"import", "report", "run"})
+    expect_contains(run_collsim({command, trace}).err, "this is a trace that collsim wrote");
+}
+
+TEST(Import, PassesOverAByteOrderMark) {
+  const Folder folder;
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::string& text :
+       {std::string("collective,nelems,dtype,group_size,start_us,dur_us\n"
+                    "broadcast,53,Long,2,0.0,7.5\n"),
+        std::string("a,bucket_bytes_in_launch_order\nb,4 8\n"),
+        std::string("MICRO\n1\nconv1 -1 5 NONE 0 5 NONE 0 5  ALLTOALL 1048576 5\n")})
+    EXPECT_EQ(run_collsim({"import", folder.write("a", mark + text)}).out,
+              run_collsim({"import", folder.write("a", text)}).out);
+}
+
 TEST(Import, TakesSeveralFiles) {
   const Folder folder;
   const std::string log = folder.write("run.log", gather_log());

@@ -320,6 +320,30 @@ TEST(ImportedDdpTable, BucketsAndKernels) {
             "2 communication all-reduce f32 400 world after 1\n");
 }
 
+// Silence would leave a user with a machine of another size than the file's.
+TEST(ImportedWorkloads, SayWhereAnOptionContradictsTheFile) {
+  const auto notes_of = [](const std::string& text, const WorkloadAnswers& answers) {
+    const WorkloadRead read = read_workload_text(text, answers);
+    std::string notes = read.mistakes;
+    if (!read.workload) return notes;
+    for (const std::string& note : read.workload->notes)
+      if (note.find("takes the place") != std::string::npos) notes += note + '\n';
+    return notes;
+  };
+  const std::string text =
+      "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 all_gpus: 8\n1\n"
+      "a -1 1 ALLREDUCE 64 2 ALLREDUCE 64 3 ALLREDUCE 128 0\n";
+  EXPECT_EQ(notes_of(text, {.ranks = 16, .model_ranks = 4}),
+            "--ranks 16 takes the place of 8, which the file says\n"
+            "--model-ranks 4 takes the place of 2, which the file says\n");
+  EXPECT_EQ(notes_of(text, {.ranks = 8, .model_ranks = 2}), "");
+  const std::string instead_of_4 = "--ranks 2 takes the place of 4, which the file says\n";
+  const std::string trace = trace_of(two_buckets);
+  EXPECT_EQ(notes_of(trace, {.ranks = 2}), instead_of_4);
+  EXPECT_EQ(notes_of(trace, {.ranks = 4}), "");
+  EXPECT_EQ(notes_of(kernel_table("broadcast,53,Float,4,0,7"), {.ranks = 2}), instead_of_4);
+}
+
 // One clear error each.
 TEST(ImportedWorkloads, RefuseWhatTheyCannotRead) {
   const std::vector<std::pair<std::string, std::string>> refused = {

@@ -147,12 +147,12 @@ TEST(Sources, DescribeWhereAValueComesFrom) {
   EXPECT_EQ(sources.describe({}), "default");
 }
 
-TEST(Sources, AByteOrderMarkTakesNoColumn) {
+TEST(Sources, AByteOrderMarkIsNoPartOfAFile) {
   Sources sources;
   const auto file = sources.add(Sources::Kind::file, "f.json", "\xEF\xBB\xBF{ x");
-  EXPECT_EQ(sources.describe({file, 3, 4}), "f.json:1:1");
-  EXPECT_EQ(sources.describe({file, 5, 6}), "f.json:1:3");
-  EXPECT_EQ(sources.describe({file, 0, 3}), "f.json:1:1");
+  EXPECT_EQ(sources.text(file), "{ x");
+  EXPECT_EQ(sources.describe({file, 0, 1}), "f.json:1:1");
+  EXPECT_EQ(sources.describe({file, 2, 3}), "f.json:1:3");
 }
 
 TEST(ScreenText, IsShortenedByCharacters) {
