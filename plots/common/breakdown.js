@@ -5,8 +5,8 @@
 const shareKinds = [
   { kind: "start", name: "not started", colour: 8, to: "ranks that start late", note: "a rank had not started yet" },
   { kind: "startup", name: "startup (alpha)", colour: 2, note: "messages paid alpha" },
-  { kind: "wire", name: "wire", colour: 1, to: "the wire", note: "bytes crossed that link, or others beside it" },
-  { kind: "serial hops", name: "serial hops", colour: 7, note: "bytes crossed other links while the link that the path is on longest was idle" },
+  { kind: "wire", name: "wire", colour: 1, to: "the wire", note: "bytes crossed links" },
+  { kind: "serial hops", name: "serial hops", colour: 7, note: "bytes crossed other links while the one that the path is on longest was idle" },
   { kind: "sharing", name: "sharing", colour: 6, to: "sharing links", note: "other flows shared a link" },
   { kind: "flight", name: "latency", colour: 3, note: "messages were in flight" },
   { kind: "work", name: "adding and copying", colour: 4, note: "ranks worked" },

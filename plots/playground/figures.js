@@ -31,7 +31,7 @@ function spaceTimeFigure(parent, page) {
     id: "space-time",
     title: "Who sends what when",
     folded: true,
-    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is α. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; of the colour of letters, it starts late. The thick line is the critical path: it accounts for all of the time.`,
+    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is α. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank waits for a message; ochre, for a free slot; orange-red, for a busy link; black or white, it starts late. The thick line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;

@@ -72,7 +72,7 @@ function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   const { figure, redraw } = addFigure(parent, {
     id: `${results.id}space-time`,
     title: spaceTimeTitle(results, cases),
-    text: `Time runs to the right. A bar is a message being sent, in the colour of its piece of the data${ways ? `, or of its way: ${wayWords}` : ""}; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; of the colour of letters, it starts late. The thick line is the critical path: it accounts for all of the time.`,
+    text: `Time runs to the right. A bar is a message being sent, in the colour of its piece of the data${ways ? `, or of its way: ${wayWords}` : ""}; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank waits for a message; ochre, for a free slot; orange-red, for a busy link; black or white, it starts late. The thick line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
