@@ -17,6 +17,7 @@
 #include "app/study/run_case.hpp"
 #include "tests/app/explain/random_scenario.hpp"
 #include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
 #include "tests/sanitized.hpp"
 
 namespace collsim::testing {
