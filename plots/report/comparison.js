@@ -14,7 +14,7 @@ function addComparison(parent, results) {
   addFigure(parent, {
     id: `${results.id}comparison`,
     title: comparisonTitle(results),
-    text: `Dots: simulated.${rows.some((row) => row.analytic !== null) ? " Vertical lines: the closed form." : ""}${measured ? " Squares: measured, with the fastest and slowest run." : ""} Brackets: no schedule can be faster.${left ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
+    text: `Dots: simulated.${rows.some((row) => row.analytic !== null) ? " Vertical lines: the closed form." : ""}${measured ? " Squares: measured, with the fastest and slowest run." : ""} Brackets: ${boundText(rows)}.${left ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
     draw: (host, width) => drawComparison(host, width, results, shown),
     table: { columns: rowColumns(results), rows },
   });

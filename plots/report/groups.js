@@ -45,6 +45,12 @@ function groupsOf(results, xOf, makesX = () => false) {
   return { all, shown: all.slice(0, mostGroups), leftOut: Math.max(0, all.length - mostGroups) };
 }
 
+/** What a lower bound says; NCCL's are those of the protocol that a row runs under. @param {Row[]} rows */
+function boundText(rows) {
+  const underProtocols = rows.some(({ algorithm }) => / (LL|LL128|Simple)$/.test(algorithm));
+  return `no schedule can be faster${underProtocols ? " with the same protocol" : ""}`;
+}
+
 /** As many as can be told apart: first those that the title names, then those that are fastest somewhere.
  *  @param {Groups} groups @param {string} title @param {(row: Row) => number} xOf @returns {Groups} */
 function withNamedShown(groups, title, xOf) {

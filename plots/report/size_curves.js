@@ -228,7 +228,7 @@ function algorithmsText({ xOf, quantity }, { groups }) {
 /** @param {Results} results @param {Series[]} series */
 function curveText(results, series, { what, page }) {
   const parts = [marksText(series)];
-  if (series.some((one) => one.line === "limit")) parts.push(`Dotted: no schedule can be faster${results.rows.some(({ algorithm }) => / (LL|LL128|Simple)$/.test(algorithm)) ? " with the same protocol" : ""}.`);
+  if (series.some((one) => one.line === "limit")) parts.push(`Dotted: ${boundText(results.rows)}.`);
   const [low, high] = curveDomain(results, series, what);
   if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: bandwidth of one link in one direction; a GPU with several links may use all of them at once, and the bound assumes so.");
   if (page.stretches.length) parts.push("The wide pale line follows the fastest.");
