@@ -42,7 +42,7 @@ struct CriticalPath {
   };
   std::vector<Segment>
       segments;  // in time order, none empty, each begins where the one before ends
-  std::optional<LinkId> longest_on;  // a link, by wire and hop
+  std::optional<LinkId> longest_on;  // a link; none: no bytes cross any
 
   [[nodiscard]] Time total(Kind kind) const;
 };

@@ -98,7 +98,7 @@ class SerialHops {
   void find_longest() {
     std::vector<Time> on_path(topology_.links().size());
     for (const Segment& segment : path_.segments)
-      if (segment.kind == Kind::wire)
+      if (is_on_link(segment.kind))
         for (const Crossing& crossing : route_of(segment))
           on_path[link_of(crossing).index()] += segment.to - segment.from;
     const Time most = *std::max_element(on_path.begin(), on_path.end());

@@ -115,7 +115,7 @@ struct Breakdown {
   std::string idle_in_hops;    // the link that the path is on longest
   std::uint64_t messages = 0;  // on the path
   // Of them, behind those of other ranks that had asked for the link at the same moment: the
-  // message that had crossed fewer links went first, of such the lower rank's.
+  // lower rank's went first, but after them one that came over links without latency just then.
   std::uint64_t ties = 0;
   struct Tie {
     std::string link;

@@ -262,8 +262,8 @@ void write_breakdown(Page& page, const Explanation& e) {
   if (b.ties > 0)
     page.paragraph(fmt::format(
         "{} on the path waited behind {} of another rank that asked for the link at the same "
-        "moment{}. Then the message that has crossed fewer links goes first, of such the lower "
-        "rank's: numbered in another way, the ranks may take another time.",
+        "moment{}. Then the lower rank's goes first, but last one that comes over a link without "
+        "latency at that moment: numbered in another way, the ranks may take another time.",
         b.ties == 1 ? "A message" : fmt::format("{} messages", b.ties),
         b.ties == 1 ? "one" : "messages", first_tie_in_words(b)));
   write_busiest_link(page, e);

@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t most_links = 400'000;
 constexpr std::size_t most_pairs = 4'000'000;
 constexpr std::size_t most_ranks_cut_every_way = 16;
+constexpr std::size_t most_work_for_all_halves = 10'000'000;  // halves times links: a second
 
 // Dinic's algorithm: shortest paths by breadth first search, then a blocking flow along them.
 class MaximumFlow {
@@ -215,7 +216,9 @@ Bisection bisection(const Topology& topology) {
   const std::size_t ranks = topology.rank_count();
   const bool symmetric = is_symmetric(topology);
   Bisection result{.symmetric = symmetric};
-  if (ranks <= most_ranks_cut_every_way) {
+  const std::size_t work =
+      (std::size_t{1} << std::min(ranks, most_ranks_cut_every_way)) * topology.links().size();
+  if (ranks <= most_ranks_cut_every_way && work <= most_work_for_all_halves) {
     result.bytes_per_second = least_of_all_halves(topology, symmetric);
     result.halves = "the least of all halves";
     return result;
