@@ -302,8 +302,7 @@ TEST(Explanation, CountsMessagesThatLostATie) {
   const Explanation crossed = explain(later);
   ASSERT_TRUE(crossed.breakdown.first_tie);
   EXPECT_EQ(crossed.breakdown.first_tie->first, Rank(1));
-  expect_contains(to_text(crossed),
-                  "the lower rank's goes first, but last one");
+  expect_contains(to_text(crossed), "the lower rank's goes first, but last one");
   // Alone on its links, nobody ties.
   EXPECT_EQ(explain(case_on(make_ring(4, cable), Operation::all_gather, mebibytes(1), "ring"))
                 .breakdown.ties,
