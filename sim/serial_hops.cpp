@@ -14,7 +14,7 @@ namespace {
 using Kind = CriticalPath::Kind;
 using Segment = CriticalPath::Segment;
 
-struct Span {
+struct Interval {
   Time begun, ended;
 };
 
@@ -26,29 +26,29 @@ class BusyTimes {
   // Brings them in order, apart from each other.
   void merge() {
     std::sort(spans_.begin(), spans_.end(),
-              [](const Span& a, const Span& b) { return a.begun < b.begun; });
+              [](const Interval& a, const Interval& b) { return a.begun < b.begun; });
     std::size_t last = 0;
-    for (const Span& span : spans_) {
+    for (const Interval& span : spans_) {
       if (span.begun <= spans_[last].ended)
         spans_[last].ended = std::max(spans_[last].ended, span.ended);
       else
         spans_[++last] = span;
     }
     spans_.resize(last + 1);
-    for (const Span& span : spans_) altogether_ += span.ended - span.begun;
+    for (const Interval& span : spans_) altogether_ += span.ended - span.begun;
   }
 
   [[nodiscard]] Time altogether() const { return altogether_; }
 
   // Those that end later than a moment.
-  [[nodiscard]] std::span<const Span> after(Time moment) const {
+  [[nodiscard]] std::span<const Interval> after(Time moment) const {
     return {std::partition_point(spans_.begin(), spans_.end(),
-                                 [&](const Span& one) { return one.ended <= moment; }),
+                                 [&](const Interval& one) { return one.ended <= moment; }),
             spans_.end()};
   }
 
  private:
-  std::vector<Span> spans_;
+  std::vector<Interval> spans_;
   Time altogether_{};
 };
 
@@ -126,7 +126,7 @@ class SerialHops {
       if (from < to) path_.segments.push_back({kind, from, to, segment.step, segment.crossing});
     };
     Time now = segment.from;
-    for (const Span& busy : busy_.after(now)) {
+    for (const Interval& busy : busy_.after(now)) {
       if (busy.begun >= segment.to) break;
       add(Kind::hop, now, busy.begun);
       add(Kind::wire, std::max(now, busy.begun), std::min(busy.ended, segment.to));
