@@ -254,7 +254,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   plan->per_node = choice.per_node;
   plan->orders = choice.orders;
   plan->local_pass = choice.local_pass;
-  plan->dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
+  plan->dims = choice.dims.empty() ? natural_dims(algorithm, collective.size()) : choice.dims;
 
   Schedule::Parts parts;
   parts.collective = collective;
@@ -287,10 +287,19 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
 
 namespace {
 
+bool is_grid(const Topology& topology) {
+  return topology.shape() == "torus" || topology.shape() == "mesh";
+}
+
+bool is_in_order(std::span<const Rank> group) {
+  for (std::size_t i = 0; i < group.size(); ++i)
+    if (group[i] != Rank(i)) return false;
+  return true;
+}
+
 // Ranks are arranged as {nodes, ranks of a node}.
 bool has_nodes(const Topology& topology) {
-  const bool grid = topology.shape() == "torus" || topology.shape() == "mesh";
-  return topology.dims().size() == 2 && !grid;
+  return topology.dims().size() == 2 && !is_grid(topology);
 }
 
 }  // namespace
@@ -351,20 +360,33 @@ std::vector<int> squarest_dims(int ranks) {
   return {rows, ranks / rows};
 }
 
+std::vector<int> natural_dims(const Algorithm& algorithm, int ranks) {
+  if (algorithm.one_dimension_elsewhere) return {ranks};
+  return squarest_dims(ranks);
+}
+
+std::vector<int> natural_dims(const Algorithm& algorithm, const Topology& topology,
+                              std::span<const Rank> group) {
+  const std::vector<int>& dims = topology.dims();
+  std::size_t product = dims.empty() ? 0 : 1;
+  for (const int dim : dims) product *= static_cast<std::size_t>(dim);
+  const bool usable = !algorithm.one_dimension_elsewhere || is_grid(topology);
+  if (product == group.size() && is_in_order(group) && usable) return dims;
+  return natural_dims(algorithm, static_cast<int>(group.size()));
+}
+
 int dimensions_to_cross(std::span<const int> dims) {
   return static_cast<int>(std::count_if(dims.begin(), dims.end(), [](int dim) { return dim > 1; }));
 }
 
 int default_channels(const Algorithm& algorithm, std::span<const int> dims,
                      const Topology& topology, std::span<const Rank> group) {
-  const bool torus = topology.shape() == "torus";
-  if (!algorithm.channel_per_direction || !(torus || topology.shape() == "mesh")) return 1;
+  if (!algorithm.channel_per_direction || !is_grid(topology)) return 1;
   const std::vector<int>& of_network = topology.dims();
   if (!std::equal(dims.begin(), dims.end(), of_network.begin(), of_network.end())) return 1;
-  for (std::size_t i = 0; i < group.size(); ++i)
-    if (group[i] != Rank(i)) return 1;
-  const bool both_ways =
-      torus && std::any_of(dims.begin(), dims.end(), [](int dim) { return dim > 2; });
+  if (!is_in_order(group)) return 1;
+  const bool both_ways = topology.shape() == "torus" &&
+                         std::any_of(dims.begin(), dims.end(), [](int dim) { return dim > 2; });
   return std::max(1, dimensions_to_cross(dims) * (both_ways ? 2 : 1));
 }
 

@@ -201,6 +201,9 @@ struct Algorithm {
   std::int64_t (*scratch)(const Task&) = nullptr;
   // Why it does not work with this many ranks; empty: it does; null: it always does.
   std::string (*why_not)(int ranks) = nullptr;
+  // Its dims, where nobody gives any and the network is no torus or mesh, are {K}, not the most
+  // square ones.
+  bool one_dimension_elsewhere = false;
   // Each channel takes another dimension and direction of a torus, or of a mesh, first.
   bool channel_per_direction = false;
   // With many ranks a message, before it is cut into chunks, is longer than one rank's block;
@@ -247,6 +250,12 @@ void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
 
 // The most square factorisation a x b = ranks with a <= b, as {a, b}.
 [[nodiscard]] std::vector<int> squarest_dims(int ranks);
+
+// The dims of an algorithm when nobody says: the machine's own arrangement where all of it takes
+// part, else those of so many ranks.
+[[nodiscard]] std::vector<int> natural_dims(const Algorithm& algorithm, const Topology& topology,
+                                            std::span<const Rank> group);
+[[nodiscard]] std::vector<int> natural_dims(const Algorithm& algorithm, int ranks);
 
 // Of those dimensions, how many have more than one place.
 [[nodiscard]] int dimensions_to_cross(std::span<const int> dims);

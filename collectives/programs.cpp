@@ -32,8 +32,9 @@ std::vector<TurnDigit> Programs::turns() const {
       break;
     }
     case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
-    case Symmetry::even_rotation:
-      digits = {{.size = static_cast<std::uint32_t>(size()), .step = size() % 2 == 0 ? 2U : 1U}};
+    case Symmetry::even_in_dimensions:
+      for (const int dim : parts_->dims)
+        digits.push_back({.size = static_cast<std::uint32_t>(dim), .step = dim % 2 == 0 ? 2U : 1U});
       break;
     case Symmetry::exchange:
       for (int ranks = size(); ranks > 1; ranks /= 2) digits.push_back({2});

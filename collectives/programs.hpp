@@ -17,9 +17,9 @@
 namespace collsim {
 
 // Which turns of the ranks (topo/turns.hpp) take one position's program to another's, renaming its
-// peers: rotation of all, by any number or by even ones only, exchange (positions xor d, of 2^q),
-// or of each dimension of the arrangement.
-enum class Symmetry : std::uint8_t { none, rotation, even_rotation, exchange, dimensions };
+// peers: rotation of all by any number, exchange (positions xor d, of 2^q), or rotation of each
+// dimension of the arrangement, by any number or by even ones only.
+enum class Symmetry : std::uint8_t { none, rotation, exchange, dimensions, even_in_dimensions };
 
 // The same where `members` neighbouring positions are on each of several nodes.  May be claimed
 // under the same condition; a test compares.
@@ -52,7 +52,7 @@ class Programs {
     // May be claimed only if the programs of all positions are the same but for the renaming of
     // peers, message by message with the same sizes; a test compares them.
     Symmetry symmetry = Symmetry::none;
-    std::vector<int> dims = {};  // of the arrangement, slowest first: for Symmetry::dimensions
+    std::vector<int> dims = {};  // of the arrangement, slowest first: for the last two
     // Instead of a symmetry: these turns.
     std::vector<TurnDigit> turns = {};
     int members = 1;  // of each node: for node_turns

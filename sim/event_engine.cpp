@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/digit_sort.hpp"
 #include "sim/engines.hpp"
 #include "sim/flows.hpp"
 #include "sim/link_queues.hpp"
 #include "sim/link_turn.hpp"
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
+#include "sim/ties.hpp"
 #include "sim/ways.hpp"
 
 namespace collsim {
@@ -55,11 +55,12 @@ class EventNetwork {
         ways_(topology, lanes),
         work_(lanes.programs, lanes.costs, lanes.all.size()),
         posted_(lanes.all.size()),
+        ties_(quotient != nullptr ? topology_.links().size() : 0),
         flowing_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
   // A quotient turned out to depend on the order among ranks.
-  [[nodiscard]] bool is_exact() const { return is_exact_; }
+  [[nodiscard]] bool is_exact() const { return !ties_.any(); }
   [[nodiscard]] const Flows& flows() const { return flows_; }
   [[nodiscard]] const InstructionTimes& posted(LaneNumber lane) const { return posted_[lane]; }
 
@@ -119,6 +120,7 @@ class EventNetwork {
   LinkQueues::Service ask(Transit& message, Time now);
   // The next exclusive one.
   void find_next_link(Transit& message) const;
+  void note_asking(const Transit& message);
   void wait_or_end(Turn turn, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t new_transit();
@@ -128,7 +130,6 @@ class EventNetwork {
   static void check_arrival(Time arrival);
   void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
-  void sort_round();
   [[nodiscard]] Time next_time() const {
     const Time turn = turns_.empty() ? Time::never() : Time(turns_.top_time());
     return only_turns_ ? turn : std::min({turn, flows_.next_event(), work_.next_event()});
@@ -137,7 +138,6 @@ class EventNetwork {
   const Topology& topology_;
   Lanes& lanes_;
   RankWiring wiring_;
-  bool is_exact_ = true;
   Recorder& recorder_;
   LinkQueues links_;
   const bool only_turns_;   // nothing ever flows, no work is slowed
@@ -156,6 +156,8 @@ class EventNetwork {
   std::vector<Transit> transits_;
   std::vector<std::uint32_t> free_transits_;
   std::uint64_t sent_ = 0;
+  std::uint64_t rounds_ = 0;
+  Ties ties_;
   std::vector<Flowing> flowing_;  // by lane
 };
 
@@ -168,7 +170,7 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
     connection = &open(ends, direction);
   else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
     find_route(*connection);
-  if (!is_exact_) return nullptr;
+  if (ties_.any()) return nullptr;
   connection->queue.users |= bit_of(direction);
   return connection;
 }
@@ -201,7 +203,6 @@ inline void EventNetwork<Recorder>::find_route(Connection& connection) {
   wiring_.find_route(connection);
   note_links(connection);
   Path& path = connection.path;
-  if (wiring_.order_turns()) is_exact_ = false;
   if (ways_.are_chosen())
     open_ways(connection);
   else if (path.kinds == Path::exclusive && posts_early_ &&
@@ -382,9 +383,19 @@ inline LinkQueues::Service EventNetwork<Recorder>::ask(Transit& message, Time no
     recorder_.crossed(ways_.owner(way), message.message, link, ways_.first_place(way) + place, now,
                       service.begun, service.ended, message.bytes);
   }
+  if (wiring_.is_quotient()) [[unlikely]]
+    note_asking(message);
   ++message.next;
   find_next_link(message);
   return service;
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::note_asking(const Transit& message) {
+  const LaneNumber lane = lanes_.connections[message.connection].source;
+  ties_.note(message.link, {.round = rounds_,
+                            .rank = wiring_.user(message.next),
+                            .lane = lanes_.programs.turns_move_lanes() ? lane : 0});
 }
 
 template <class Recorder>
@@ -508,31 +519,12 @@ std::span<const typename EventNetwork<Recorder>::Turn> EventNetwork<Recorder>::n
   round_.clear();
   if (!turns_.empty() && turns_.top_time() == now_.ps()) turns_.pop_all(again_);
   round_.swap(again_);
-  if (round_.size() > 1) sort_round();
-  return round_;
-}
-
-template <class Recorder>
-void EventNetwork<Recorder>::sort_round() {
-  const auto goes_after = [](const Turn& a, const Turn& b) { return a.lane() >= b.lane(); };
-  if (std::adjacent_find(round_.begin(), round_.end(), goes_after) == round_.end()) return;
-  constexpr std::size_t few = 64;
-  if (round_.size() < few)
-    std::sort(round_.begin(), round_.end());
-  else
-    digit_sort(round_, sorted_, lanes_.all.size() - 1,
-               [](const Turn& turn) { return turn.lane(); });
+  ++rounds_;
   // What a lane sent earlier asks first, its next message last.
-  const auto order = [this](const Turn& turn) {
+  sort_turns(round_, sorted_, lanes_.all.size(), [this](const Turn& turn) {
     return turn.posts() ? sent_ : transits_[turn.transit()].order;
-  };
-  for (auto first = round_.begin(); first != round_.end();) {
-    const auto last = std::find_if(first + 1, round_.end(),
-                                   [&](const Turn& turn) { return turn.lane() != first->lane(); });
-    if (last - first > 1)
-      std::sort(first, last, [&](const Turn& a, const Turn& b) { return order(a) < order(b); });
-    first = last;
-  }
+  });
+  return round_;
 }
 
 template <class Recorder>

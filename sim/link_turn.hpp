@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "sim/connections.hpp"
+#include "sim/digit_sort.hpp"
 
 namespace collsim {
 
@@ -25,6 +29,27 @@ class LinkTurn {
       : word_((std::uint64_t{lane} << 32U) | transit) {}
   std::uint64_t word_;
 };
+
+// Sorts by lane, of which there are so many, and those of one lane by this order.  `room` is memory
+// that callers keep.
+template <class Order>
+void sort_turns(std::vector<LinkTurn>& turns, std::vector<LinkTurn>& room, std::size_t lanes,
+                const Order& order) {
+  const auto goes_after = [](LinkTurn a, LinkTurn b) { return a.lane() >= b.lane(); };
+  if (std::adjacent_find(turns.begin(), turns.end(), goes_after) == turns.end()) return;
+  constexpr std::size_t few = 64;
+  if (turns.size() < few)
+    std::sort(turns.begin(), turns.end());
+  else
+    digit_sort(turns, room, lanes - 1, [](LinkTurn turn) { return turn.lane(); });
+  for (auto first = turns.begin(); first != turns.end();) {
+    const auto last = std::find_if(first + 1, turns.end(),
+                                   [&](LinkTurn turn) { return turn.lane() != first->lane(); });
+    if (last - first > 1)
+      std::sort(first, last, [&](LinkTurn a, LinkTurn b) { return order(a) < order(b); });
+    first = last;
+  }
+}
 
 // A message between its sending and its last exclusive link.  Of many thousands under way each is
 // long out of the cache when its turn comes, and the list of its links, too.

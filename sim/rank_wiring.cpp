@@ -51,26 +51,22 @@ void RankWiring::find_route_in_quotient(Connection& connection) {
   const Endpoint to{Rank(target / lanes_.per_rank), Lane(target % lanes_.per_rank)};
   if (from.rank == to.rank) return;
   route_.clear();
-  for (const LinkId link : router_.route(from, to)) {
+  const std::span<const LinkId> route = router_.route(from, to);
+  for (const LinkId link : route) {
     const LinkId orbit = quotient_->orbit(link);
     if (std::find(route_.begin(), route_.end(), orbit) != route_.end())
       messages_meet_their_copies_ = true;
     route_.push_back(orbit);
-    note_user(link, from.rank);
   }
   set_route(connection, route_);
+  note_users(connection, route, from.rank);
 }
 
-void RankWiring::note_user(LinkId link, Rank rank) {
-  const Topology& orbits = quotient_->topology();
-  const LinkId orbit = quotient_->orbit(link);
-  if (orbits.link(orbit).sharing == Sharing::fair) return;
-  constexpr Rank nobody(~std::uint32_t{0});
-  users_.resize(orbits.links().size(), nobody);
-  Rank& user = users_[orbit.index()];
-  const Rank seen = quotient_->seen_from(link, rank);
-  if (user == nobody) user = seen;
-  if (user != seen || lanes_.programs.turns_move_lanes()) order_turns_ = true;
+void RankWiring::note_users(const Connection& connection, std::span<const LinkId> route,
+                            Rank from) {
+  std::uint32_t place = connection.path.links_begin;
+  if (users_.size() < place + route.size()) users_.resize(2 * (place + route.size()));
+  for (const LinkId link : route) users_[place++] = quotient_->seen_from(link, from);
 }
 
 Simulation RankWiring::result(Engine engine) {

@@ -58,9 +58,9 @@ class RankWiring {
   }
   // A message crosses two links of one orbit: it meets its own copies.
   [[nodiscard]] bool messages_meet_their_copies() const { return messages_meet_their_copies_; }
-  // An exclusive link of the quotient is used by several ranks, or by lanes that turns exchange.
-  // Which of them goes first when they ask at once is decided by number, which a turn changes.
-  [[nodiscard]] bool order_turns() const { return order_turns_; }
+  [[nodiscard]] bool is_quotient() const { return quotient_ != nullptr; }
+  // Who crosses the link at this place of all routes of a quotient, as seen from the link.
+  [[nodiscard]] Rank user(std::uint32_t place) const { return users_[place]; }
   // Of a link of the quotient: a message is not alone on it.
   [[nodiscard]] bool has_copies_on(LinkId link) const {
     return quotient_ != nullptr && quotient_->copies(link) > 1;
@@ -83,7 +83,7 @@ class RankWiring {
   }
   [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
   void find_route_in_quotient(Connection& connection);
-  void note_user(LinkId link, Rank rank);
+  void note_users(const Connection& connection, std::span<const LinkId> route, Rank from);
   void set_route(Connection& connection, std::span<const LinkId> route) {
     lanes_.connections.set_links(connection, route);
     if (route.empty()) connection.path.kinds = Path::within_switch;
@@ -95,8 +95,7 @@ class RankWiring {
   const Quotient* quotient_;
   std::vector<LinkId> route_;
   bool messages_meet_their_copies_ = false;
-  std::vector<Rank> users_;  // by exclusive link of the quotient, as seen from where it is
-  bool order_turns_ = false;
+  std::vector<Rank> users_;
 };
 
 [[nodiscard]] inline std::size_t simulated_ranks(const Programs& programs,

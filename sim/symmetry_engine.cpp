@@ -9,8 +9,8 @@ namespace collsim {
 
 // Few ranks stand for all: the dataflow or the event engine runs their lanes over one link for each
 // orbit (Quotient).  This is exact as long as nothing depends on the order among ranks:
-//   - a message crosses no orbit twice (it would meet its own copies);
-//   - links share fairly, or serve messages of one rank, whose lanes stay in order in every turn.
+//   - links share fairly, or are never asked for by two ranks at once: then time alone orders them;
+//   - nor by two lanes of a rank, where turns exchange its lanes.
 // Nothing if the case turns out otherwise, or never to end: another engine says why.
 std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Programs& programs,
                                                const CostModel& costs,

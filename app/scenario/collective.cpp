@@ -319,6 +319,7 @@ class CollectiveReader {
   }
 
   void read_dims() {
+    reading_.open.dims = !reader_.has("dims");
     if (!applies("dims", &OwnKnobs::dims)) return;
     if (reader_.has("dims")) {
       const auto dims = read_integers(reader_, "dims", 1, max_ranks);
@@ -326,11 +327,19 @@ class CollectiveReader {
       return;
     }
     static_cast<void>(reader_.raw("dims"));
-    if (context_->cluster == nullptr || collective().group.empty()) return;
-    choice().dims = natural_dims();
-    if (is_policy(choice().name)) return;
-    JsonValue::Array sizes(choice().dims.begin(), choice().dims.end());
-    reader_.resolve("dims", JsonValue(std::move(sizes)));
+    if (const Algorithm* const row = chosen_row()) {
+      choice().dims = natural_dims(*row, context_->cluster->topology, collective().group);
+      JsonValue::Array sizes(choice().dims.begin(), choice().dims.end());
+      reader_.resolve("dims", JsonValue(std::move(sizes)));
+    }
+  }
+
+  // Null where it is a policy, or where there is no machine for it.
+  const Algorithm* chosen_row() {
+    if (context_->cluster == nullptr || collective().group.empty()) return nullptr;
+    for (const Algorithm* row : algorithms(collective().operation))
+      if (row->name == choice().name) return row;
+    return nullptr;
   }
 
   void read_channels() {
@@ -347,28 +356,16 @@ class CollectiveReader {
   }
 
   int channels_by_default() {
-    const Cluster* const cluster = context_->cluster;
-    if (cluster == nullptr || collective().group.empty()) return 1;
+    const Algorithm* const row = chosen_row();
+    if (row == nullptr) return 1;
+    const Topology& topology = context_->cluster->topology;
     std::vector<int> dims;
     const JsonValue* const written = reader_.raw("dims");
-    if (written == nullptr) dims = natural_dims();
+    if (written == nullptr) dims = natural_dims(*row, topology, collective().group);
     if (written != nullptr && written->is_array())
       for (const JsonValue& dim : written->items())
         dims.push_back(static_cast<int>(dim.integer().value_or(0)));
-    for (const Algorithm* row : algorithms(collective().operation))
-      if (row->name == choice().name)
-        return default_channels(*row, dims, cluster->topology, collective().group);
-    return 1;
-  }
-
-  // The machine's own arrangement where all of it takes part, else the most square one.
-  std::vector<int> natural_dims() {
-    const std::vector<int>& of_machine = context_->cluster->topology.dims();
-    std::int64_t product = of_machine.empty() ? 0 : 1;
-    for (const int dim : of_machine) product *= dim;
-    return product == collective().size() && !reader_.has("ranks")
-               ? of_machine
-               : squarest_dims(collective().size());
+    return default_channels(*row, dims, topology, collective().group);
   }
 
   void read_size_and_data() {

@@ -25,10 +25,12 @@ struct CollectiveContext {
   const ProgramFiles* programs = nullptr;
 };
 
-// What "auto" chooses besides the algorithm: what the scenario leaves open.
+// What the scenario leaves open: what "auto" chooses besides the algorithm, and dims, which follow
+// from it.
 struct OpenKnobs {
   bool chunks = false;
   bool channels = false;
+  bool dims = false;
 };
 
 struct CollectiveReading {

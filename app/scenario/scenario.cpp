@@ -263,6 +263,16 @@ class ScenarioReader {
 
 }  // namespace
 
+void Case::choose_algorithm(std::string_view name) {
+  choice.name = name;
+  const Algorithm& algorithm = find_algorithm(collective.operation, name);
+  if (open.dims)
+    choice.dims = algorithm.knobs.dims
+                      ? natural_dims(algorithm, cluster->topology, collective.group)
+                      : std::vector<int>();
+  schedule.reset();
+}
+
 Case with_schedule(Case one_case) {
   COLLSIM_CHECK(!is_policy(one_case.choice.name), "an algorithm must be chosen first");
   if (!one_case.schedule) one_case.schedule = make_schedule(one_case.collective, one_case.choice);

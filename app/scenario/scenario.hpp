@@ -54,10 +54,8 @@ struct Case {
     choice = std::move(other);
     schedule.reset();
   }
-  void choose_algorithm(std::string_view name) {
-    choice.name = name;
-    schedule.reset();
-  }
+  // With its natural dims, if the scenario has none.
+  void choose_algorithm(std::string_view name);
 };
 
 // The case with its schedule, which is made if it has none.  The algorithm must not be "auto";

@@ -29,7 +29,9 @@ std::set<int> channels_to_try(const Case& asked, const Algorithm& algorithm) {
   std::set<int> channels{1};
   const int members = members_per_node(topology, group);
   if (members < asked.collective.size()) channels.insert({2, members});
-  channels.insert(default_channels(algorithm, asked.choice.dims, topology, group));
+  const std::vector<int> dims =
+      asked.open.dims ? natural_dims(algorithm, topology, group) : asked.choice.dims;
+  channels.insert(default_channels(algorithm, dims, topology, group));
   return channels;
 }
 

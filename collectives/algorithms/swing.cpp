@@ -27,9 +27,15 @@
 //   2 sum over s of (alpha + (|rho_s|+1)/2 N/(2^(s+1) B)) + (K-1)/K N*gamma
 // Fewer alphas than the ring, more bytes per link: for small and middle N.
 //
+// On a torus of more dimensions they take turns: first step 0 of each, then step 1 of each, and so
+// on.  Partners are nearer then, and a block is numbered by what each step in turn tells apart.
+// Channel c begins with dimension c mod D of D, and if c div D is odd swings the other way in all
+// of them (-r takes the place of r), so that 2D channels use all links of a rank.
+//
 // D. De Sensi, T. Bonato, D. Saam, T. Hoefler: Swing: short-cutting rings for higher bandwidth
 // allreduce, NSDI 2024.
-#include <bit>
+#include <algorithm>
+#include <vector>
 
 #include "collectives/algorithms/idioms.hpp"
 #include "collectives/algorithms/roles.hpp"
@@ -38,40 +44,84 @@
 namespace collsim {
 namespace {
 
-int swing_partner(int position, int step, int ranks) {
+// The place of the partner on a line of so many, in step s.
+int swing_partner(int place, int step, int size) {
   const int power = 1 << (step + 1);
   const int rho = (1 - (step % 2 == 0 ? -power : power)) / 3;
-  return (position + (position % 2 == 0 ? rho : -rho)) & (ranks - 1);
+  return (place + (place % 2 == 0 ? rho : -rho)) & (size - 1);
 }
 
-int swing_block(int position, int ranks) {
-  constexpr unsigned third = 0xaaaaaaab;  // 1/3 mod 2^32, hence mod every K
-  const auto r = static_cast<unsigned>(position);
+// A place has one bit that step s changes, and no later step does.
+int bit_of_step(int place, int step, int size) {
+  constexpr unsigned third = 0xaaaaaaab;  // 1/3 mod 2^32, hence mod every size
+  const auto r = static_cast<unsigned>(place);
   const unsigned v = r % 2 == 0 ? r : r - third;
-  unsigned block = 0;
-  for (unsigned bit = 2; bit < static_cast<unsigned>(ranks); bit *= 2)
-    block = 2 * block + ((v & bit) != 0 ? 1 : 0);
-  return static_cast<int>(2 * block + r % 2);
+  const unsigned bit = 2U << static_cast<unsigned>(step);
+  return static_cast<int>(bit < static_cast<unsigned>(size) ? (v & bit) / bit : r % 2);
 }
 
-Program swing_all_reduce(Group group, Span source, Span result) {
+// A step on the lines of one dimension.
+struct SwingStep {
+  int step = 0;
+  int size = 1;
+  int stride = 1;  // between neighbours
+  bool mirrored = false;
+
+  [[nodiscard]] int place(int position) const {
+    const int there = position / stride % size;
+    return mirrored ? (size - there) % size : there;
+  }
+  [[nodiscard]] int partner(int position) const {
+    const int there = swing_partner(place(position), step, size);
+    const int way = there - place(position);
+    const int moved = position / stride % size + (mirrored ? -way : way);
+    return position + ((moved & (size - 1)) - position / stride % size) * stride;
+  }
+  [[nodiscard]] int bit(int position) const { return bit_of_step(place(position), step, size); }
+};
+
+std::vector<SwingStep> swing_steps(const Task& task) {
+  const int dimensions = std::max(1, dimensions_to_cross(task.dims));
+  const bool mirrored = task.channel.part / dimensions % 2 == 1;
+  std::vector<SwingStep> lines;
+  int stride = 1;
+  for (auto dim = task.dims.rbegin(); dim != task.dims.rend(); stride *= *dim++)
+    if (*dim > 1) lines.push_back({0, *dim, stride, mirrored});
+  std::rotate(lines.begin(), lines.begin() + task.channel.part % dimensions, lines.end());
+  std::vector<SwingStep> steps;
+  for (int step = 0; stride >> step > 1; ++step)
+    for (SwingStep line : lines) {
+      line.step = step;
+      if (line.size >> step > 1) steps.push_back(line);
+    }
+  return steps;
+}
+
+int swing_block(const std::vector<SwingStep>& steps, int position) {
+  int block = 0;
+  for (const SwingStep& step : steps) block = 2 * block + step.bit(position);
+  return block;
+}
+
+Program swing_all_reduce(Group group, std::vector<SwingStep> steps, Span source, Span result) {
   const int me = group.me(), ranks = group.size();
   if (ranks == 1) co_yield copy_alone(source, result);
   const Blocks sum(result, ranks);
   Blocks partial(source, ranks);
   // The aligned group of so many blocks that has the one of this position.
-  const auto half = [ranks](const Blocks& blocks, int position, int count) {
-    return joined(blocks, aligned(swing_block(position, ranks), count), count);
+  const auto half = [&steps](const Blocks& blocks, int position, int count) {
+    return joined(blocks, aligned(swing_block(steps, position), count), count);
   };
-  for (int step = 0, count = ranks / 2; count > 0; ++step, count /= 2) {
-    const int partner = swing_partner(me, step, ranks);
+  int count = ranks;
+  for (const SwingStep& step : steps) {
+    const int partner = step.partner(me);
+    count /= 2;
     co_yield send(group[partner], half(partial, partner, count));
     co_yield receive_reduce(group[partner], half(partial, me, count), half(sum, me, count));
     partial = sum;
   }
-  for (int step = std::countr_zero(static_cast<unsigned>(ranks)), count = 1; step-- > 0;
-       count *= 2) {
-    const int partner = swing_partner(me, step, ranks);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step, count *= 2) {
+    const int partner = step->partner(me);
     co_yield send(group[partner], half(sum, me, count));
     co_yield receive(group[partner], half(sum, partner, count));
   }
@@ -85,10 +135,14 @@ extern const Algorithm all_reduce_swing{
     .summary = "halving and doubling with partners that are near on a ring or torus",
     .program =
         [](const Task& task) {
-          return swing_all_reduce(task.group, source_vector(task), result_vector(task));
+          return swing_all_reduce(task.group, swing_steps(task), source_vector(task),
+                                  result_vector(task));
         },
-    .symmetry = Symmetry::even_rotation,
+    .knobs = {.dims = true},
+    .symmetry = Symmetry::even_in_dimensions,
     .why_not = needs_power_of_two,
+    .one_dimension_elsewhere = true,
+    .channel_per_direction = true,
     .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i) + hop(N/2^i))", "K*S",
                 "De Sensi, Bonato, Saam, Hoefler, NSDI 2024", when::power_of_two}}}};

@@ -48,6 +48,46 @@ TEST(TorusChannels, OneRankStandsForAll) {
   EXPECT_EQ(run.engine, Engine::symmetry);
 }
 
+AlgorithmChoice swing(const std::vector<int>& dims, int channels, int chunks = 1) {
+  AlgorithmChoice choice = bucket(dims, channels, chunks);
+  choice.name = "swing";
+  return choice;
+}
+
+TEST(TorusChannels, SwingInTurnsOverTheDimensions) {
+  const Topology torus =
+      make_torus({16, 16}, link_of(gigabytes_per_second(50), microseconds(1), nanoseconds(500)));
+  const Bytes bytes = mebibytes(64);
+  const double along_a_line = time_of(torus, bytes, swing({256}, 1));
+  const double in_turns = time_of(torus, bytes, swing({16, 16}, 1));
+  const double over_all_links = time_of(torus, bytes, swing({16, 16}, 4));
+  EXPECT_LT(in_turns, 0.6 * along_a_line);
+  EXPECT_LT(over_all_links, in_turns / 3);
+  EXPECT_LT(over_all_links, 1.25 * 2 * 255 / 256 * 67108864 / (4 * 50e9));
+}
+
+// Each step's messages queue at links, but never ask for one at once.
+TEST(TorusChannels, FewRanksOfASwingStandForAll) {
+  const Topology torus =
+      make_torus({8, 16}, link_of(gigabytes_per_second(50), microseconds(1), nanoseconds(500)));
+  const Schedule schedule = make_schedule(all_reduce_of(torus, mebibytes(4)), swing({8, 16}, 1));
+  SimulationOptions options;
+  options.engine = Engine::event;
+  const Simulation all = simulate(torus, schedule, {}, options);
+  const Simulation few = simulate(torus, schedule);
+  EXPECT_EQ(few.engine, Engine::symmetry);
+  EXPECT_EQ(few.time, all.time);
+  EXPECT_EQ(few.finished, all.finished);
+  EXPECT_EQ(few.fingerprint, all.fingerprint);
+}
+
+TEST(TorusChannels, AllRanksAreSimulatedWhereTwoAskAtOnce) {
+  const Topology torus = make_torus({16, 16}, link_of(gigabytes_per_second(50)));
+  const Schedule schedule =
+      make_schedule(all_reduce_of(torus, mebibytes(4)), swing({16, 16}, 4, 4));
+  EXPECT_EQ(simulate(torus, schedule).engine, Engine::event);
+}
+
 TEST(TorusChannels, TakeWhatTheFormulaSays) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(2), nanoseconds(300));
   CostModel costs;

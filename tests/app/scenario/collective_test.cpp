@@ -189,6 +189,13 @@ TEST(ReadCollective, DimsComeFromTheMachine) {
   EXPECT_EQ(dims(torus, all_reduce + R"("torus", "ranks": [0, 1, 2, 3, 4, 5])"),
             (std::vector<int>{2, 3}));
   EXPECT_EQ(dims(torus, all_reduce + R"("ring")"), std::vector<int>{});
+  const std::string square =
+      R"({"shape": "torus", "dims": [4, 4], "link": {"bandwidth": "1GB/s"}})";
+  const std::string nodes =
+      R"({"shape": "nodes", "nodes": 2, "gpus_per_node": 4, "intra": {"shape": "switch", "link": {"bandwidth": "1GB/s"}}, "inter": {"link": {"bandwidth": "1GB/s"}}})";
+  EXPECT_EQ(dims(square, all_reduce + R"("swing")"), (std::vector<int>{4, 4}));
+  EXPECT_EQ(dims(nodes, all_reduce + R"("swing")"), std::vector<int>{8});
+  EXPECT_EQ(dims(nodes, all_reduce + R"("hierarchical")"), (std::vector<int>{2, 4}));
   expect_text(mistake(R"("op": "all-reduce", "size": "4B", "algorithm": "torus", "dims": [3, 2])"),
               "3:80 dims 3 x 2 do not arrange 4 ranks: their product must be that number at "
               "/collective/dims");

@@ -101,7 +101,7 @@ TEST(AutoSearch, LeavesAloneWhatTheScenarioSays) {
   Case point = open_case(make_torus({4, 4}, link), Operation::all_reduce, mebibytes(16));
   point.choice.dims = {4, 4};
   const CaseResult free = run_case(point);
-  EXPECT_EQ(free.algorithm, "torus");
+  EXPECT_EQ(free.algorithm, "swing");
   EXPECT_EQ(free.channels, 4);
   point.open = {false, true};
   point.choice.chunks = 3;
