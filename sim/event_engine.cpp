@@ -239,11 +239,14 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 // message that flows when both ends have turned away rests without a connection.
 template <class Recorder>
 inline void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
+  constexpr std::size_t most_kept = std::size_t{1} << 14U;
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
   if (drains_ && direction == Direction::out) [[unlikely]]
     lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (connection.queue.users != 0 || connection.queue.limit != Queue::unlimited) return;
+  // A few ranks' are worth keeping.
+  if (wiring_.is_quotient() && lanes_.connections.size() < most_kept) return;
   if (connection.queue.empty()) {
     if (ways_.are_chosen()) ways_.close(connection);
     lanes_.close(connection);
