@@ -55,7 +55,9 @@ class AutoSearch {
   }
 
   Chosen run() {
-    std::ranges::stable_sort(trials_, {}, &Trial::guess);
+    std::ranges::stable_sort(trials_, {}, [this](const Trial& trial) {
+      return std::pair(roughly(trial.guess), work_of(trial, Engine::event));
+    });
     for (auto likely = trials_.begin(); !best_ && likely != trials_.end();) {
       if (!is_good_start(*likely)) {
         ++likely;
@@ -87,6 +89,11 @@ class AutoSearch {
     trial.by_formula = time > trial.bound;
     trial.bound = std::max(trial.bound, time);
     return trial;
+  }
+
+  // The same for guesses that differ by next to nothing.
+  [[nodiscard]] static double roughly(double seconds) {
+    return std::floor(std::log(seconds) / little_gain);
   }
 
   // What is fast by a closed form rules out many that have none.  Whether the event engine, for
