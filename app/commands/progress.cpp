@@ -24,13 +24,6 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-// ", about 40%", as long as that can be true.
-std::string share_done(const SimulationGauge* gauge) {
-  if (gauge == nullptr || gauge->expected == 0) return "";
-  const double share = static_cast<double>(gauge->executed) / static_cast<double>(gauge->expected);
-  return share >= 0.01 && share < 1 ? fmt::format(", about {:.0f}%", std::floor(100 * share)) : "";
-}
-
 }  // namespace
 
 Progress::Progress(Terminal& terminal, std::chrono::seconds in_a_log)
@@ -85,7 +78,8 @@ void Progress::tell_a_log(const std::stop_token& stop) {
 std::string Progress::time_so_far() const {
   const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  return points + duration(seconds) + " so far" + share_done(gauge_.get());
+  const std::string share = gauge_ == nullptr ? "" : gauge_->text();
+  return points + duration(seconds) + " so far" + (share.empty() ? "" : ", " + share);
 }
 
 // Blanks take the old line away on every terminal, and a ^C behind it.  Not all know how to erase.

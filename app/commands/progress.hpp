@@ -14,10 +14,10 @@
 
 namespace collsim {
 
-struct SimulationGauge;  // study/run_case.hpp
+class SimulationGauge;  // study/run_case.hpp
 
 // One line on standard error that says how far a sweep is: "1,200 of 10,000 points, 4,800/s, 2 s
-// left"; while a point takes long: "0 of 3 points, 12 s so far", of the only one also "about 40%".
+// left"; while a point takes long: "0 of 3 points, 12 s so far, Tree LL about 40%".
 // On a terminal for what takes longer than half a second, gone at the end; in a log a line after
 // a while, and whenever it has taken twice as long.
 class Progress {
@@ -27,7 +27,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
 
-  // What says how far the only point is.
+  // What says how far one of the points is.
   void watch(std::shared_ptr<const SimulationGauge> gauge);
   void update(std::size_t done, std::size_t total);
   // For good: what comes next is not told.

@@ -56,8 +56,10 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
   const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(one_case, effort, schedule);
   if (options.gauge != nullptr) {
-    options.gauge->expected = static_cast<std::uint64_t>(
-        std::min(effort.instructions, 1e18) / expected_ranks_for_each(one_case, schedule));
+    options.gauge->begin(one_case.nccl && one_case.protocol
+                             ? nccl_text(*one_case.nccl, *one_case.protocol)
+                             : std::string(schedule.algorithm()),
+                         effort.instructions / expected_ranks_for_each(one_case, schedule));
     how.executed = &options.gauge->executed;
   }
   std::unique_lock<std::mutex> turn;
@@ -340,6 +342,21 @@ std::string number(double value) {
 
 }  // namespace
 
+void SimulationGauge::begin(std::string what, double expected) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+  expected_ = expected;
+  executed = 0;
+}
+
+// As long as the estimate can be true.
+std::string SimulationGauge::text() const {
+  const std::lock_guard lock(mutex_);
+  const double share = expected_ > 0 ? static_cast<double>(executed) / expected_ : 0;
+  if (share < 0.01 || share >= 1) return "";
+  return fmt::format("{} about {:.0f}%", what_, std::floor(100 * share));
+}
+
 void set_symbols(CaseResult& row, const Case& one_case) {
   if (const auto& link = one_case.cluster->link; link && link->segments.empty()) {
     row.alpha = link->startup.seconds();
@@ -407,9 +424,7 @@ Case with_calibrated_costs(Case asked) {
 }
 
 Chosen choose(const Case& asked, const CaseOptions& options) {
-  CaseOptions of_many = options;
-  of_many.gauge = nullptr;
-  Chosen chosen = is_policy(asked.choice.name) ? fastest(asked, of_many)
+  Chosen chosen = is_policy(asked.choice.name) ? fastest(asked, options)
                                                : Chosen{asked, row_of(asked, options)};
   if (options.idle_links)
     chosen.row.idle_links =

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "app/results/case_result.hpp"
 #include "app/scenario/model.hpp"
@@ -31,9 +32,20 @@ namespace collsim {
 [[nodiscard]] Case with_calibrated_costs(Case asked);
 
 // How far a simulation is, for those who wait; in instructions, of which the number is estimated.
-struct SimulationGauge {
+class SimulationGauge {
+ public:
+  // The next one: "Tree LL".
+  void begin(std::string what, double expected);
+  void end() { begin("", 0); }
+  // "Tree LL about 12%"; empty where it cannot be said.
+  [[nodiscard]] std::string text() const;
+
   std::atomic<std::uint64_t> executed{0};
-  std::atomic<std::uint64_t> expected{0};
+
+ private:
+  mutable std::mutex mutex_;  // of the others
+  std::string what_;
+  double expected_ = 0;
 };
 
 struct CaseOptions {
@@ -42,8 +54,8 @@ struct CaseOptions {
   std::mutex* turns = nullptr;
   // With it bounds know the tightest cuts; without, only those that the structure suggests.
   CutsCache* cuts = nullptr;
-  bool idle_links = false;                           // look for them
-  std::shared_ptr<SimulationGauge> gauge = nullptr;  // of a case that is simulated once
+  bool idle_links = false;  // look for them
+  std::shared_ptr<SimulationGauge> gauge = nullptr;
 };
 
 // Simulates; "auto" takes the fastest algorithm of the operation, with the fastest number of chunks

@@ -224,7 +224,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
         const std::size_t point = points_[row];
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
-        if (run_point(row, clusters, cuts, summaries_[job])) count_done();
+        if (run_point(row, clusters, cuts, job)) count_done();
       }
       if (end >= points_.size() || begin >= points_.size() || is_stopped()) break;
     }
@@ -238,22 +238,23 @@ class Runner : public std::enable_shared_from_this<Runner> {
     return given_up_ || (!may_leave_ && options_.stop != nullptr && *options_.stop);
   }
 
-  bool run_point(std::size_t at, ClusterCache& clusters, CutsCache& cuts, StudySummary& summary) {
+  bool run_point(std::size_t at, ClusterCache& clusters, CutsCache& cuts, std::size_t job) {
     const std::size_t point = points_[at];
     Diagnostics diagnostics;
     CaseOptions options = case_options_;
     options.cuts = &cuts;
-    if (points_.size() == 1) options.gauge = options_.gauge;
+    if (job == 0) options.gauge = options_.gauge;
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
       if (found) {
         CaseResult row = run_case(*found, options);
+        if (options.gauge != nullptr) options.gauge->end();
         row.params = scenario_.params(point);
         const std::lock_guard lock(mutex_);
         if (left_) return false;
         rows_[at] = std::move(row);
         is_there_[at] = true;
-        summary.add(*found, point);
+        summaries_[job].add(*found, point);
         for (; options_.row && told_ < rows_.size() && is_there_[told_]; ++told_)
           options_.row(rows_[told_]);
         return true;

@@ -25,7 +25,7 @@ struct StudyOptions {
   // `kept_alive`, what the scenario is part of, may outlive the call; else it is finished.
   const std::atomic<bool>* stop = nullptr;
   std::shared_ptr<const void> kept_alive = {};
-  std::shared_ptr<SimulationGauge> gauge = {};  // of the only point
+  std::shared_ptr<SimulationGauge> gauge = {};  // of what one of the threads simulates
   // Gets the rows in order, each as soon as it and all before it are there; from one thread at a
   // time.
   std::function<void(const CaseResult&)> row = {};

@@ -40,19 +40,19 @@ TEST(Progress, InALogIsALineNowAndThen) {
   EXPECT_EQ(err.str().find('\r'), std::string::npos);
 }
 
-TEST(Progress, SaysHowFarTheOnlyPointIs) {
+TEST(Progress, SaysHowFarAnAlgorithmIs) {
   std::ostringstream out, err;
   const std::atomic<bool> interrupted = false;
   Terminal terminal{.out = out, .err = err, .err_is_terminal = true, .interrupted = interrupted};
   const auto gauge = std::make_shared<SimulationGauge>();
-  gauge->expected = 1'000;
+  gauge->begin("Tree LL", 1'000);
   gauge->executed = 429;
   Progress progress(terminal);
   progress.watch(gauge);
   progress.update(0, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   progress.clear();
-  expect_contains(err.str(), "0 of 1 point, 2 s so far, about 42%");
+  expect_contains(err.str(), "0 of 1 point, 2 s so far, Tree LL about 42%");
 }
 
 }  // namespace
