@@ -2,6 +2,7 @@
 """Time against the number of chunks: the U."""
 import itertools
 import math
+import textwrap
 
 import numpy
 
@@ -34,8 +35,7 @@ def chunk_curve(frame, theme, results, *parts, names=()):
     axes.set_ylabel("time")
 
     alone = len(series) == 1
-    for part, name in zip(parts, [*names[1:], *(["another sweep"] * len(parts))]):
-        draw_part(axes, theme, part, name)
+    notes = [draw_part(axes, theme, part, name) for part, name in zip(parts, [*names[1:], *(["another sweep"] * len(parts))])]
     ends, drawn = [], []
     for index, (label, group) in enumerate(series):
         x, y = line(group)
@@ -55,6 +55,8 @@ def chunk_curve(frame, theme, results, *parts, names=()):
     name_measured(frame, theme, drawn, 0.11)
     style.name_machine(axes, theme, results)
     style.title(frame, axes, finding(series), HEIGHT, left=0.11, right=style.room_for(label for label, _ in series))
+    for note in filter(None, notes):
+        keep_inside(axes, note)
     keep_readable(axes, theme, guides)
 
 
@@ -97,6 +99,16 @@ def keep_readable(axes, theme, guides):
     axes.set_ylim(math.exp(min(low, (floor - room * high) / (1 - room))), math.exp(high))
 
 
+def keep_inside(axes, note):
+    """In several lines where the name would be longer than the axes."""
+    left, right = map(math.log, axes.get_xlim())
+    place = (math.log(note.xy[0]) - left) / (right - left)
+    room = (place if note.get_ha() == "right" else 1 - place) * style.axes_width(axes) - 0.1
+    text = note.get_text()
+    if style.text_width(text) > room:
+        note.set_text("\n".join(textwrap.wrap(text, max(8, int(len(text) * room / style.text_width(text))))))
+
+
 def draw_part(axes, theme, part, name):
     """Faint; its name is on the side on which the sum of all parts is not."""
     x, y = line(series_of(part, "chunks").all[0][1])
@@ -106,11 +118,11 @@ def draw_part(axes, theme, part, name):
     seen = (x >= left) & (x <= right) & (y >= low) & (y <= high)
     axes.plot(x[seen], y[seen], color=theme["muted"], linewidth=1, linestyle=(0, (5, 2.5)), zorder=1)
     if not seen.any():
-        return
+        return None
     rises = y[-1] > y[0]
     at = numpy.flatnonzero(seen)[seen.sum() // 3 if rises else -1]
-    axes.annotate(name, (x[at], y[at]), xytext=(5, -4) if rises else (0, 3), textcoords="offset points", fontsize=8.5,
-                  color=theme["muted"], ha="left" if rises else "right", va="top" if rises else "bottom")
+    return axes.annotate(name, (x[at], y[at]), xytext=(5, -4) if rises else (0, 3), textcoords="offset points", fontsize=8.5,
+                         color=theme["muted"], ha="left" if rises else "right", va="top" if rises else "bottom")
 
 
 def line(group):

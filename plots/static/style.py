@@ -315,9 +315,35 @@ def log_sizes(axes, sizes):
     log_counts(axes, sizes, "size", size_text, most=9)
 
 
+LETTER, BESIDE = 0.0125, 0.035  # parts of WIDTH: a letter beside axes, and what is around a name
+MOST_BESIDE = 0.45  # of the width of a picture
+
+
 def room_for(names):
     """Where axes end so that names of curves fit beside them, as a part of the width."""
-    return min(0.97, 0.965 - 0.0125 * max(map(len, names), default=0))
+    return min(0.97, 1 - BESIDE - LETTER * max(map(len, names), default=0))
+
+
+def lines_beside(axes, names):
+    """Names of curves in as many lines as there is room for beside axes; what does not fit then is cut in the middle."""
+    most = int((MOST_BESIDE * axes.figure.bbox.width / axes.figure.dpi / WIDTH - BESIDE) / LETTER)
+    if max(map(len, names), default=0) <= most:
+        return [[name] for name in names]
+    all_lines = [textwrap.wrap(name, most) for name in names]
+    if sum(map(len, all_lines)) * LINE <= 1.1:
+        return all_lines
+    return [[name if len(name) <= most else cut_in_the_middle(name, most)] for name in names]
+
+
+def cut_in_the_middle(name, most):
+    """Its last words stay, which often tell it from others: "rec…12.5 GB/s"."""
+    ends = [at for at in range(len(name)) if name[at - 1] == " " and len(name) - at <= most - 4]
+    end = name[ends[0] if ends else len(name) - most // 2:]
+    return f"{name[:most - 1 - len(end)]}…{end}"
+
+
+LINE = 0.07  # of the height of axes
+MOST_TITLE_LINES = 6
 
 
 def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5):
@@ -329,8 +355,10 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
     narrower = WIDTH / frame.figure.get_figwidth()
     room = min(1, (0.99 - left * narrower) / 0.8)  # of the width
     lines = title_lines(text, round(72 / narrower * room)) if TITLED.get() else []
+    if len(lines) > MOST_TITLE_LINES:  # more leave the axes no height
+        lines = [*lines[:MOST_TITLE_LINES - 1], f"{lines[MOST_TITLE_LINES - 1]} …"]
     axes.set_title("\n".join(lines), pad=72 * above)
-    frame.subplots_adjust(left=left * narrower, right=1 - (1 - right) * narrower, bottom=below / height,
+    frame.subplots_adjust(left=left * narrower, right=max(1 - MOST_BESIDE, 1 - (1 - right) * narrower), bottom=below / height,
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
     thin_ticks(axes)
 
@@ -365,11 +393,15 @@ def label_ends(axes, ends):
     """Names of lines at their right ends: [(y, name, colour)], moved apart where they would meet."""
     low, high = axes.get_ylim()
     scale = math.log if axes.get_yscale() == "log" else float
-    places, last, room = [], -1.0, 0.98
-    for y, name, colour in sorted(ends):
-        last = max((scale(y) - scale(low)) / (scale(high) - scale(low)), last + 0.07)
-        places.append((last, name, colour))
-    for place, name, colour in reversed(places):
-        room = min(place, room)
-        axes.annotate(name, (1.01, room), xycoords="axes fraction", color=colour, va="center", fontsize=8.5)
-        room -= 0.07
+    ends = sorted(ends)
+    places, last, before, room = [], -1.0, 1, 0.98
+    for (y, _, colour), lines in zip(ends, lines_beside(axes, [name for _, name, _ in ends])):
+        last = max((scale(y) - scale(low)) / (scale(high) - scale(low)), last + LINE * (len(lines) + before) / 2)
+        before = len(lines)
+        places.append((last, lines, colour))
+    above = 1
+    for place, lines, colour in reversed(places):
+        room = min(place, room - LINE * (len(lines) - above) / 2)
+        above = len(lines)
+        axes.annotate("\n".join(lines), (1.01, room), xycoords="axes fraction", color=colour, va="center", fontsize=8.5)
+        room -= LINE * len(lines)

@@ -164,6 +164,33 @@ class Options(unittest.TestCase):
                 self.assertGreater(place.x0, 0, text.get_text())
                 self.assertLess(place.x1, figure.bbox.width, text.get_text())
 
+    def test_a_narrow_picture_holds_long_names_of_curves(self):
+        algorithms = ["two-shot", "recursive-doubling", "halving-doubling", "bidirectional-ring"]
+        scenario = {"scenario": 1, "cluster": {"shape": "switch", "ranks": 16, "link": {"bandwidth": "25GB/s", "overhead": "2us"}},
+                    "collective": {"op": "all-reduce"}, "sweep": {"collective.algorithm": algorithms, "collective.size": ["1KiB", "1MiB", "16MiB"]}}
+        file = self.here / "long.json"
+        names = ("", "what " + "the wire alone would cost " * 2)
+        few = self.told("run", ROOT / "scenarios/lecture/ring-broadcast.json", "--format", "json", "--set", "cluster.link.overhead=0ns", "--set", "expect=[]")
+        chunks = self.told("run", ROOT / "scenarios/lecture/ring-broadcast.json", "--format", "json")
+        views = [(figures.chunk_curve, [json.loads(chunks), json.loads(few)], {"names": names})]
+        for swept in ({}, {"cluster.link.bandwidth": ["25GB/s", "12.5GB/s"]}):
+            file.write_text(json.dumps({**scenario, "sweep": {**scenario["sweep"], **swept}}))
+            views.append((figures.VIEWS["time-by-size"], [json.loads(self.told("run", file, "--format", "json"))], {"metric": "time"}))
+        for number, (view, data, options) in enumerate(views):
+            figure = figures.stack([(view, data, options)], width=3.3)
+            FigureCanvasAgg(figure).draw()
+            axes = figure.subfigs[0].axes[0]
+            self.assertGreater(axes.get_window_extent().width, 0.25 * figure.bbox.width)
+            for text in axes.texts:
+                place = text.get_window_extent()
+                self.assertGreater(place.x0, 0, text.get_text())
+                self.assertLess(place.x1, figure.bbox.width, text.get_text())
+            said = [text.get_text() for text in axes.texts]
+            if number == 1:
+                self.assertIn("recursive-\ndoubling", said)
+            if number == 2:
+                self.assertIn("rec…12.5 GB/s", said)
+
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):
             done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--width", wrong)
