@@ -130,6 +130,15 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonV
   return read;
 }
 
+// NCCL takes CollNet where the network adds, whatever is said about its costs.
+void refuse_collnet(ObjectReader& cluster, const LinkTypes& types) {
+  for (const JsonValue::Member& type : types.types.members())
+    if (type.value.find("protocols")->find(to_string(LinkProtocol::collnet)) != nullptr)
+      return static_cast<void>(cluster.wrong(
+          "override", "not-there", "CollNet is for networks that add, and this one does not", {},
+          "write \"sharp\": true of the cluster, or leave CollNet out"));
+}
+
 // "sharp": true: the switch that joins the NICs adds and multicasts.  What CollNet costs on its
 // ports is not fitted, because no published table says that it was used: NCCL 2.28's tuner counts
 // on 31 us through the network and back (tuning.cc, CollnetDirect), which are two ports; that a
@@ -138,7 +147,7 @@ void let_network_add(ObjectReader& cluster, const Preset& preset, const std::str
                      LinkTypes& types) {
   constexpr Time port_hop = nanoseconds(15'500);
   const bool wanted = cluster.boolean("sharp").value_or(false);
-  if (!wanted) return;
+  if (!wanted) return refuse_collnet(cluster, types);
   const JsonValue* const joint = preset.document.find("cluster")->find("network");
   if (joint == nullptr || network != "ib") {
     const std::string what = joint == nullptr ? "a " + preset.name + " has no NICs"

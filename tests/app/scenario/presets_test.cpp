@@ -375,6 +375,12 @@ TEST(Presets, SharpLetsTheNetworkAdd) {
   expect_text(mistake_of(R"({"preset": "p5", "nodes": 2, "sharp": true})"),
               "/cluster/sharp: SHARP is in switches of InfiniBand, and a network of kind efa has "
               "none |  | write \"network\": \"ib\", or leave \"sharp\" out");
+  const std::string changed = R"(, "override": {"nic.protocols": {"CollNet": {"hop": "8us"}}})";
+  expect_text(mistake_of("{" + plain + changed + "}"),
+              "/cluster/override: CollNet is for networks that add, and this one does not |  | "
+              "write \"sharp\": true of the cluster, or leave CollNet out");
+  const Cluster overridden = cluster_of("{" + plain + changed + R"(, "sharp": true})");
+  EXPECT_EQ(cost(overridden, LinkProtocol::collnet)->hop, nanoseconds(8'000));
   const std::string leaves = R"({"preset": "dgx-h100", "nodes": 4, "sharp": true,
                                  "inter": {"shape": "leaf-spine", "nodes_per_leaf": )";
   expect_contains(mistake_of(leaves + R"(2, "spines": 2}})"),
