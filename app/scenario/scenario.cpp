@@ -175,13 +175,14 @@ class ScenarioReader {
       for (const std::string& path : axis.paths) {
         if (!lies_in(option.path, path)) continue;
         const bool alone = axis.paths.size() == 1;
-        diagnostics_->add(
-            {.code = "set-and-swept",
-             .message = quoted(path) + " is swept, so --set would change nothing",
-             .place = option.place,
-             .hint = alone
-                         ? "use one of the two: --set 'sweep." + path + "=[...]' replaces the axis"
-                         : "use one of the two: --set 'sweep={}' removes the sweep"});
+        diagnostics_->add({.code = "set-and-swept",
+                           .message = quoted(path) + " is swept, so --set would change nothing",
+                           .place = option.place,
+                           .hint = alone
+                                       ? "--set sweep." + path +
+                                             "=null as well sweeps it no more; --set 'sweep." +
+                                             path + "=[...]' alone replaces the axis"
+                                       : "use one of the two: --set 'sweep={}' removes the sweep"});
       }
   }
 

@@ -66,8 +66,13 @@ TEST(SetOptions, WhatLooksLikeJsonMustBeJson) {
 TEST(SetOptions, WhatIsSweptCannotBeSetToo) {
   expect_text(
       load_with({"collective.chunks=2"}, R"("sweep": {"collective.chunks": [1, 2]})").mistake(),
-      "1:1 \"collective.chunks\" is swept, so --set would change nothing; use one of the two: "
-      "--set 'sweep.collective.chunks=[...]' replaces the axis");
+      "1:1 \"collective.chunks\" is swept, so --set would change nothing; --set "
+      "sweep.collective.chunks=null as well sweeps it no more; --set "
+      "'sweep.collective.chunks=[...]' alone replaces the axis");
+  EXPECT_EQ(load_with({"collective.chunks=2", "sweep.collective.chunks=null"},
+                      R"("sweep": {"collective.chunks": [1, 2]})")
+                .scenario->points(),
+            1);
   expect_text(load_with({"cluster.ranks=2"},
                         R"("sweep": {"zip: cluster.ranks, collective.chunks": [[2, 1]]})")
                   .mistake(),
