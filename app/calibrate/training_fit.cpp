@@ -167,14 +167,16 @@ Columns columns_of(const std::vector<std::string_view>& cells, const std::string
       diagnostics.add(
           {.code = "repeated",
            .message = fmt::format("{}: the column \"{}\" is there twice", file, cells[i])});
-  const auto missing = [&](const char* name) {
-    diagnostics.add({.code = "missing-column",
-                     .message = fmt::format("{}: there is no column \"{}\"", file, name)});
-  };
+  std::vector<std::string> missing;
   for (const char* name : needed_columns)
-    if (!columns.contains(name)) missing(name);
+    if (!columns.contains(name)) missing.emplace_back(name);
   if (!columns.contains("iteration_ms") && !columns.contains("iteration_s"))
-    missing("iteration_ms");
+    missing.emplace_back("iteration_ms");
+  if (!missing.empty())
+    diagnostics.add(
+        {.code = "missing-column",
+         .message = fmt::format("{}: there is no column {}", file, fmt::join(missing, ", none ")),
+         .hint = "docs/training.md says what the columns are"});
   return columns;
 }
 

@@ -2,7 +2,10 @@
 #include "app/scenario/foreign_file.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "app/import/workload/imported_workload.hpp"
 
@@ -24,6 +27,28 @@ bool is_csv_of_results(std::string_view head) {
          holds_any(head.substr(0, head.find_first_of("\r\n")), {",engine,fingerprint"});
 }
 
+// By its first line: half of the columns that such a table needs, under whatever names.
+bool looks_like_training_runs(std::string_view line) {
+  std::string head = ",";
+  for (const char c : line) head += c == ' ' ? '_' : static_cast<char>(std::tolower(c));
+  head += ',';
+  const std::vector<std::vector<std::string_view>> columns = {
+      {",tp,", "tensor"},
+      {",pp,", "pipeline"},
+      {",dp,", "data_parallel", "replicas"},
+      {"batch", ",gbs,"},
+      {"micro", ",mbs,"},
+      {"hidden", "d_model"},
+      {"heads"},
+      {"layers"},
+      {",seq", "sequence_length", "context"},
+      {"iter", "step", "mfu", "tflop"}};
+  const auto known = std::ranges::count_if(columns, [&](const auto& words) {
+    return std::ranges::any_of(words, [&](auto word) { return head.find(word) != head.npos; });
+  });
+  return 2 * static_cast<std::size_t>(known) >= columns.size();
+}
+
 // Tables by their columns, and schedules of GOAL.
 std::optional<ForeignFile> foreign_lines(std::string_view head) {
   const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
@@ -32,9 +57,11 @@ std::optional<ForeignFile> foreign_lines(std::string_view head) {
                        "collsim does not read GOAL; write it as a \"program\" of a workload"};
   if (line.find(',') == std::string_view::npos) return std::nullopt;
   const auto has = [&](std::string_view column) { return line.find(column) != line.npos; };
-  if (has("global_batch") && has("micro_batch"))
+  if (looks_like_training_runs(line))
     return ForeignFile{"a table of training runs",
-                       "collsim calibrate --from-training FILE --preset NAME fits a machine to it"};
+                       "collsim calibrate --from-training FILE --preset NAME fits a machine to it; "
+                       "it needs the columns tp, pp, dp, global_batch, micro_batch, hidden, heads, "
+                       "layers, seq and iteration_ms"};
   if (has("parameter") && has("elements"))
     return ForeignFile{"a list of a model's parameters",
                        "collsim does not read these; a scenario takes a table of layers as "

@@ -109,6 +109,10 @@ TEST(Import, OfOtherFilesSaysWhatTheyAre) {
                   "collsim does not read GOAL");
   expect_contains(refused("runs.csv", "tp,pp,dp,global_batch,micro_batch,hidden,heads\n1,1,8,8\n"),
                   "collsim calibrate --from-training FILE");
+  expect_contains(
+      refused("own.csv", "model,tensor parallel,pp,gbs,mbs,hidden size,step time\n7B,8,1,64,1\n"),
+      "it needs the columns tp, pp, dp, global_batch, micro_batch, hidden, heads, layers, seq and "
+      "iteration_ms");
   expect_contains(refused("bert.csv", "parameter,shape,elements\nword,3x2,6\n"),
                   "this is a list of a model's parameters");
 }
