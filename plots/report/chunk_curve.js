@@ -48,7 +48,7 @@ function addChunkCurve(parent, results) {
 function chunkCurveText(results, groups, series, floor, limits) {
   const parts = [endsText(results, groups), marksText(series)].filter(Boolean);
   if (limits.length) parts.push(`Grey: what ${limits.map(({ name }) => name).join(" and ")} would cost.`);
-  if (floor) parts.push("Dotted: no schedule can be faster.");
+  if (floor) parts.push(`Dotted: ${boundText(results.rows)}.`);
   const network = networkText(results, groups);
   if (network) parts.push(network);
   return parts.join(" ");
