@@ -8,6 +8,7 @@
  * @property {(row: any) => (string|number)} [cell]
  * @property {(row: any) => (number|null)} [seconds]   instead of cell: times, all written alike
  * @property {(row: any) => (number|null)} [rate]      or bytes per second
+ * @property {(row: any) => number} [memory]           or bytes
  * @property {boolean} [words]     to the left; numbers go to the right
  *
  * @typedef {object} FigureParts
@@ -158,6 +159,7 @@ function tableOf(columns, rows) {
 function columnCells(column, rows) {
   if (column.seconds) return columnTexts(rows.map(column.seconds), timeUnits, "middle");
   if (column.rate) return columnTexts(rows.map(column.rate), rateUnits, "largest");
+  if (column.memory) return columnTexts(rows.map(column.memory), memoryUnits, "largest");
   return rows.map((row) => String(column.cell(row)));
 }
 

@@ -72,7 +72,7 @@ function machineFigure(parent, page) {
   const columns = [
     { head: "link", cell: (link) => link.name, words: true },
     { head: "busy", cell: (link) => percentText(link.busy) },
-    { head: "bandwidth", cell: (link) => rateText(link.bytes_per_s) },
+    { head: "bandwidth", rate: (link) => link.bytes_per_s },
     { head: "bytes", cell: (link) => bytesText(link.bytes) },
     { head: "messages", cell: (link) => countText(link.messages) },
   ];

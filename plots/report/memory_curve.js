@@ -30,7 +30,7 @@ function addMemoryCurve(parent, results, row, picture) {
     table: {
       columns: [
         { head: "ranks", cell: (one) => one.name, words: true },
-        { head: "at most", cell: (one) => memoryText(mostOf(one)) },
+        { head: "at most", memory: mostOf },
         { head: "from", seconds: (one) => one.points.find(([, bytes]) => bytes === mostOf(one))[0] },
       ],
       rows: memory,
