@@ -112,6 +112,12 @@ function drawCable(svg, from, to, link, colour, fastest, room) {
 /** Of a letter in a box, which is smaller than others. */
 const deviceLetter = 6.2;
 
+/** @param {string} text */
+function deviceWidth(text) {
+  const wide = text.match(/[MWmw…]/g)?.length ?? 0;
+  return (text.length + 0.6 * wide) * deviceLetter + 5;
+}
+
 /** "nic" of "node0.nic3" @param {string} name */
 function kindOfDevice(name) {
   return ownName(name).replace(/\d+$/, "");
@@ -127,14 +133,15 @@ function ownName(name) {
  *  @param {Device[]} nodes @param {Spot[]} places in pixels @param {number[]} rooms
  *  @returns {({text: string, wide: number, high: number, whole: boolean}|null)[]} null: a rank */
 function boxesOf(nodes, places, rooms) {
-  const fits = (text, room) => text.length * deviceLetter + 5 <= room;
+  const fits = (text, room) => deviceWidth(text) <= room;
+  const cutTo = (name, room) => d3.range(name.length - 1, 3, -1).map((most) => shortenedWords([name], most)[0]).find((text) => fits(text, room)) ?? "";
   const boxes = nodes.map(({ name, rank }, i) => (rank === null ? boxWith(fits(ownName(name), rooms[i]) ? ownName(name) : "", rooms[i], true) : null));
   nodes.forEach(({ name }, i) => {
     const box = boxes[i];
     if (!box || box.text) return;
     const beside = d3.range(nodes.length).filter((j) => j !== i && boxes[j] && Math.abs(places[j].y - places[i].y) < box.high);
     const room = d3.min(beside, (j) => 2 * Math.abs(places[j].x - places[i].x) - boxes[j].wide - 6) ?? Infinity;
-    const [cut] = rooms[i] >= 4 * deviceLetter + 5 ? shortenedWords([ownName(name)], Math.floor((rooms[i] - 5) / deviceLetter)) : [""];
+    const cut = cutTo(ownName(name), rooms[i]);
     boxes[i] = fits(ownName(name), room) ? boxWith(ownName(name), rooms[i], true) : boxWith(/\d/.test(cut) ? cut : "", rooms[i], false);
   });
   return boxes;
@@ -142,7 +149,7 @@ function boxesOf(nodes, places, rooms) {
 
 function boxWith(text, room, whole) {
   const side = Math.min(mostRoom, room);
-  return { text, wide: Math.max(side, text ? text.length * deviceLetter + 5 : 0), high: side * 0.7, whole };
+  return { text, wide: Math.max(side, text ? deviceWidth(text) : 0), high: side * 0.7, whole };
 }
 
 /** Kinds of devices of which not every box has its whole name. @param {Device[]} nodes @returns {string[]} */

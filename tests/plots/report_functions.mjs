@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, `${name}.js`), "utf8");
 const reportFiles = [
-  "common/units", "common/figure", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
+  "common/units", "common/figure", "common/axes", "common/chart_labels", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
   "report/size_curves", "report/scaling", "report/best_map", "report/comparison", "report/difference", "report/accuracy", "report/table", "common/spans", "common/breakdown",
   "report/run_pictures", "report/link_picture", "common/machine_layout", "common/machine_picture", "report/link_heat", "report/step_scaling", "report/training_steps", "report/memory_curve",
 ];
@@ -15,7 +15,7 @@ const reportFunctions = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
   "addChunkCurve", "algorithmsText", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "withNamedShown", "communicationText", "mapKey", "crossingOf", "endsText", "bestMaps", "jobsTogether", "bestMapTitle", "changesOf", "differenceTitle",
-  "stepScalingTitle", "stepSharesTitle", "memoryTitle", "spaceTimeTitle", "timesText", "timeText", "rateText", "memoryText",
+  "stepScalingTitle", "stepSharesTitle", "memoryTitle", "spaceTimeTitle", "rowText", "boundText", "boxesOf", "deviceWidth", "timesText", "timeText", "rateText", "memoryText",
 ];
 
 /** Functions of files of `plots/`; `given`, by name, stands in for what these files expect to be there.

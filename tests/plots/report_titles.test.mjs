@@ -248,6 +248,15 @@ test("where the time of several rows goes", () => {
   assert.equal(title([["a", 0, 0], ["b", 0, 0]]), "No row takes any time");
 });
 
+test("what stands in the box of a device fits into it", () => {
+  const nodes = Array.from({ length: 8 }, (_, i) => ({ name: `node${i}.switch${i}`, rank: null }));
+  for (const each of [20, 34, 40, 60]) {
+    const boxes = page.boxesOf(nodes, nodes.map((_, i) => ({ x: each * i, y: 0 })), nodes.map(() => each - 3));
+    for (const { text, wide } of boxes) assert.ok(text === "" || page.deviceWidth(text) <= wide && wide < each, `${text} in ${wide} of ${each}`);
+  }
+  assert.ok(page.deviceWidth("sw…0") > 31); // two wide letters
+});
+
 test("a message is counted until it has crossed its last link", () => {
   const ms = 1e9; // picoseconds
   const steps = {
