@@ -428,3 +428,67 @@ property("the playground's curves over sizes and ranks, and what A is", (random)
   assert.equal(playground.boundText(caseOf(b, a)), `${(b / a).toFixed(2)} × the lower bound of ${a / 1000} ns`);
   return from ? "later" : "at once";
 });
+
+// What stands below the head of a page of one row, and beside every mark that is pointed at.
+property("a single row: its times, how far it is off, its bound and its rates", (random) => {
+  const time = someTime(random);
+  const some = (part, of) => (random.chance(part) ? of() : null);
+  const measured = some(0.5, () => ({ time: someTime(random), low: 1e-7, high: 1e-3, noisy: random.chance(0.3), error: random.whole(-400, 400) / 1000 }));
+  const row = { params: ["ring"], algorithm: "ring", time, analytic: some(0.5, () => someTime(random)), bound: random.chance(0.7) ? time / random.oneOf([1, 1.05, 2.5, 30]) : 0, boundCut: null, algbw: 1e9, busbw: random.chance(0.5) ? 2e9 : 0, measured };
+  const results = resultsOf(["collective.algorithm"], ["algorithm"], [row, { ...row, params: ["tree"] }]);
+  const lines = page.rowText(results, row).split("\n");
+  const said = (start) => lines.find((line) => line.startsWith(start))?.slice(start.length) ?? null;
+  assert.equal(lines[0], "ring");
+  assert.equal(said("simulated "), page.timeText(time));
+  assert.equal(said("formula "), row.analytic === null ? null : page.timeText(row.analytic));
+  assert.equal(said("measured ")?.split(" [")[0] ?? null, measured && page.timeText(measured.time));
+  assert.equal(lines.includes("too noisy to judge"), Boolean(measured?.noisy));
+  const off = said("prediction is off by ");
+  assert.equal(off, measured && !measured.noisy ? page.signedPercent(measured.error) : null);
+  if (off) assert.equal(off.startsWith("-"), measured.error <= -0.0005, off);
+  const times = lines.map((line) => line.match(/^(.*) × the lower bound of (.*)$/)).find(Boolean);
+  assert.equal(Boolean(times), row.bound > 0);
+  if (times) alike(times[1], time / row.bound);
+  if (times) assert.equal(times[2], page.timeText(row.bound));
+  assert.equal(said("algbw "), row.busbw > 0 ? `${page.rateText(row.algbw)}, busbw ${page.rateText(row.busbw)}` : null);
+  return `${Boolean(measured)} ${row.bound > 0}`;
+});
+
+property("timelines: which takes how long, and with how many messages at a time", (random) => {
+  const seconds = () => random.whole(1, 4);
+  const stepsOf = (sent) => ({
+    rank: sent.map((_, i) => i), route: sent.map((_, i) => i), routeFirst: [...sent.keys(), sent.length], firstCrossing: [...sent.keys()],
+    departed: sent.map(() => 0), left: sent.map((end) => end * 1e12), crossingEnded: sent.map((end) => end * 1e12),
+  });
+  const cases = ["first", "last"].slice(random.whole(0, 1)).map((name, i) => {
+    const sent = Array.from({ length: random.whole(1, 3) }, seconds);
+    return { name, row: i, time_s: Math.max(...sent), steps: stepsOf(sent), many: sent.reduce((a, b) => a + b, 0) / Math.max(...sent) };
+  });
+  const sizes = cases.map(() => random.oneOf([1, 1, 2]));
+  const rows = cases.map(({ time_s }, i) => ({ op: "reduce", ranks: 2, size: sizes[i], time: time_s, params: [`${sizes[i]}B`] }));
+  const title = page.spaceTimeTitle(resultsOf(["collective.size"], ["size"], rows), cases);
+  const [one, other] = cases;
+  if (!other) {
+    const [, name, time, many] = title.match(/^(\w+): done after (.*), with ([\d.]+) messages? at a time on average$/);
+    assert.deepEqual([name, time], [one.name, page.timeText(one.time_s)]);
+    alike(many, one.many);
+    return "one";
+  }
+  if (one.time_s === other.time_s) return void assert.equal(title, `first and last: both done after ${page.timeText(one.time_s)}`);
+  const fast = minimum(cases, ({ time_s }) => time_s);
+  const slow = maximum(cases, ({ time_s }) => time_s);
+  if (sizes[0] !== sizes[1]) return void assert.equal(title, `${slow.name}: ${page.timeText(slow.time_s)}; ${fast.name}: ${page.timeText(fast.time_s)}`);
+  const words = title.match(/^(\w+): (.*?) instead of ([^,]*)(?:, ([\d.]+) messages at a time instead of ([\d.]+))?$/);
+  assert.deepEqual(words.slice(1, 4), [fast.name, page.timeText(fast.time_s), page.timeText(slow.time_s)], title);
+  assert.equal(Boolean(words[4]), fast.many > 1.1 * slow.many, title);
+  if (words[4]) alike(words[4], fast.many);
+  if (words[4]) alike(words[5], slow.many);
+  return words[4] ? "why" : "two";
+});
+
+property("a caption says that a bound is of a protocol where a row runs under one", (random) => {
+  const rows = Array.from({ length: random.whole(1, 3) }, () => ({ algorithm: random.oneOf(["ring", "tree", "Ring LL", "Tree LL128", "NVLS Simple"]) }));
+  const under = rows.some(({ algorithm }) => algorithm.includes(" "));
+  assert.equal(page.boundText(rows), `no schedule can be faster${under ? " with the same protocol" : ""}`);
+  return String(under);
+});
