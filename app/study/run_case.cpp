@@ -352,8 +352,9 @@ void SimulationGauge::begin(std::string what, double expected) {
 // As long as the estimate can be true.
 std::string SimulationGauge::text() const {
   const std::lock_guard lock(mutex_);
-  const double share = expected_ > 0 ? static_cast<double>(executed) / expected_ : 0;
-  if (share < 0.01 || share >= 1) return "";
+  const double share = static_cast<double>(executed) / expected_;
+  if (!(share < 1)) return "";
+  if (share < 0.01) return what_ + " less than 1%";
   return fmt::format("{} about {:.0f}%", what_, std::floor(100 * share));
 }
 

@@ -46,6 +46,7 @@ TEST(Progress, SaysHowFarAnAlgorithmIs) {
   Terminal terminal{.out = out, .err = err, .err_is_terminal = true, .interrupted = interrupted};
   const auto gauge = std::make_shared<SimulationGauge>();
   gauge->begin("Tree LL", 1'000);
+  EXPECT_EQ(gauge->text(), "Tree LL less than 1%");
   gauge->executed = 429;
   Progress progress(terminal);
   progress.watch(gauge);
@@ -53,6 +54,8 @@ TEST(Progress, SaysHowFarAnAlgorithmIs) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   progress.clear();
   expect_contains(err.str(), "0 of 1 point, 2 s so far, Tree LL about 42%");
+  gauge->end();
+  EXPECT_EQ(gauge->text(), "");
 }
 
 }  // namespace
