@@ -173,10 +173,11 @@ Columns columns_of(const std::vector<std::string_view>& cells, const std::string
   if (!columns.contains("iteration_ms") && !columns.contains("iteration_s"))
     missing.emplace_back("iteration_ms");
   if (!missing.empty())
-    diagnostics.add(
-        {.code = "missing-column",
-         .message = fmt::format("{}: there is no column {}", file, fmt::join(missing, ", none ")),
-         .hint = "docs/training.md says what the columns are"});
+    diagnostics.add({.code = "missing-column",
+                     .message = fmt::format("{}: there {} {}", file,
+                                            missing.size() == 1 ? "is no column" : "are no columns",
+                                            fmt::join(missing, ", ")),
+                     .hint = "docs/training.md says what the columns are"});
   return columns;
 }
 
