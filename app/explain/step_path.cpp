@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "app/explain/step_internal.hpp"
@@ -32,6 +34,10 @@ void widen(Action& first, Action& last, const Action& more) {
   widen(first.label.microbatch, last.label.microbatch, more.label.microbatch);
 }
 
+void add_number(std::set<std::int32_t>& numbers, std::int32_t number) {
+  if (number > 0) numbers.insert(number);
+}
+
 // Actions that are told in one line where they follow each other.
 struct ActionRun {
   Action first, last;
@@ -39,14 +45,23 @@ struct ActionRun {
   StepShares shares;
   Time from, to;
   int turns = 1, in_turn = 0;
+  ActionNumbers numbers = {};
 
   [[nodiscard]] auto family() const {
     return std::tuple(first.kind, first.label.kind, first.call.operation, first.communicator, rank,
                       first.kind == Action::Kind::send ? first.peer : Rank(0));
   }
+  void take(const Action& more) {
+    widen(first, last, more);
+    add_number(numbers.layers, more.label.number);
+    add_number(numbers.microbatches, more.label.microbatch);
+  }
   void append(const ActionRun& other) {
-    widen(first, last, other.first);
-    widen(first, last, other.last);
+    take(other.first);
+    take(other.last);
+    numbers.layers.insert(other.numbers.layers.begin(), other.numbers.layers.end());
+    numbers.microbatches.insert(other.numbers.microbatches.begin(),
+                                other.numbers.microbatches.end());
     shares += other.shares;
     to = other.to;
   }
@@ -81,6 +96,7 @@ std::vector<ActionRun> runs_of(const CriticalPath& path, const Timeline& timelin
         segment, run.first.kind == Action::Kind::work && run.first.label.kind != Label::Kind::late);
     run.from = segment.from;
     run.to = segment.to;
+    run.take(run.first);
     if (!runs.empty() && runs.back().family() == run.family())
       runs.back().append(run);
     else
@@ -129,7 +145,7 @@ std::string run_text(const ActionRun& run, const Workload& workload) {
   if (run.shares.total() == run.shares.other && run.first.label.kind == Label::Kind::none &&
       run.first.kind == Action::Kind::work && !run.rank)
     return "before the first step";
-  const std::string what = action_text(run.first, run.last, workload);
+  const std::string what = action_text(run.first, run.last, run.numbers, workload);
   return run.rank ? fmt::format("{}{} rank {}", what,
                                 run.first.kind == Action::Kind::send ? ", from" : " on",
                                 run.rank->index())
@@ -167,18 +183,19 @@ void add_calls(const RecordedActions& actions, const Workload& workload, StepExp
   std::vector<std::pair<ActionRun, ExposedCalls>> families;
   for (const RecordedAction& one : actions.all) {
     if (one.rank != result.last_rank || one.action.kind != Action::Kind::collective) continue;
-    const ActionRun run{one.action, one.action, {}, {}, {}, {}};
+    ActionRun run{one.action, one.action, {}, {}, {}, {}};
+    run.take(one.action);
     auto found = std::find_if(families.begin(), families.end(), [&](const auto& family) {
       return family.first.family() == run.family();
     });
     if (found == families.end()) found = families.insert(found, {run, {}});
-    widen(found->first.first, found->first.last, one.action);
+    found->first.take(one.action);
     found->second.calls += 1;
     found->second.time += one.end - one.begin;
     found->second.exposed += outside(one.begin, one.end, computing);
   }
   for (auto& [run, calls] : families) {
-    calls.what = action_text(run.first, run.last, workload);
+    calls.what = action_text(run.first, run.last, run.numbers, workload);
     result.exposed.push_back(std::move(calls));
   }
   std::stable_sort(
@@ -208,14 +225,15 @@ void add_slack(const Case& one_case, const Simulation& simulation, const Recorde
     const bool is_told =
         one.action.kind == Action::Kind::work || one.action.kind == Action::Kind::collective;
     if (one.rank != result.last_rank || one.end == one.begin || !is_told) continue;
-    const ActionRun run{one.action, one.action, {}, {}, {}, {}};
+    ActionRun run{one.action, one.action, {}, {}, {}, {}};
+    run.take(one.action);
     auto found = std::find_if(families.begin(), families.end(), [&](const auto& family) {
       return family.first.family() == run.family() &&
              family.first.first.stream == one.action.stream;
     });
     if (found == families.end()) found = families.insert(found, {run, {}});
     auto& [seen, line] = *found;
-    widen(seen.first, seen.last, one.action);
+    seen.take(one.action);
     ++line.actions;
     const Time spare = slack[one.last_step];
     if (spare == Time{}) {
@@ -227,7 +245,7 @@ void add_slack(const Case& one_case, const Simulation& simulation, const Recorde
   }
   for (auto& [run, line] : families) {
     line.stream = workload.stream_names()[run.first.stream];
-    line.what = action_text(run.first, run.last, workload);
+    line.what = action_text(run.first, run.last, run.numbers, workload);
     result.slack.push_back(std::move(line));
   }
 }

@@ -176,6 +176,15 @@ TEST(ExplainStep, OtherSchedulesGoWithoutChunks) {
   }
 }
 
+// Layers in turn on two groups of ranks are not all layers on each of them.
+TEST(ExplainStep, EverySecondLayerIsNotEveryLayer) {
+  const std::string text =
+      run_collsim({"explain", COLLSIM_SOURCE_DIR "/scenarios/training/gpt175b.json"}).out;
+  expect_contains(text, "forward of layers 1, 3 and 5 on rank 0");
+  expect_contains(text, "forward of layers 2, 4 and 6 on rank 4");
+  expect_contains(text, "forward of layers 1 to 6");  // of all of the last rank
+}
+
 TEST(ExplainStep, AProgramThatIsTooLongHasNoLayers) {
   const Folder folder;
   const std::string text = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,
