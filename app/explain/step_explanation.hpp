@@ -98,8 +98,9 @@ struct StepExplanation {
                                            const Case& chosen);
 
 [[nodiscard]] std::string to_text(const StepExplanation& explanation, const PageStyle& style = {});
-// {workload, step_s, compute_s, exposed_s, hidden_s, bubble, shares, path: [{from_s, to_s, what,
-// turns, shares}], exposed: [{what, calls, time_s, exposed_s}], streams,
+// {workload, step_s, compute_s, exposed_s, hidden_s, bubble, job: shares of its time, or null,
+// shares, path: [{from_s, to_s, what, turns, shares}], exposed: [{what, calls, time_s,
+// exposed_s}], streams,
 // slack: [{stream, what, actions, without, least_s, most_s}], knobs: [{name, now, then,
 // time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s, fits, set}]}]};
 // path, exposed, streams and slack are null where there are too many steps to record; `smaller` is

@@ -125,6 +125,59 @@ void write_step_path(Page& page, const StepExplanation& e) {
             fmt::format("rank {} has finished, the last", e.last_rank.index()), 15);
 }
 
+// Of a long job of such steps, what its time goes to.
+void write_job(Page& page, const StepExplanation& e) {
+  if (!e.row.step->job) return;
+  const StepResult::Job& job = *e.row.step->job;
+  page.heading("The job");
+  const std::string takes = job.time_s ? seconds_text(*job.time_s) : "";
+  if (!job.steps_done_twice) {
+    page.paragraph(
+        "Of the time of a job of such steps, whose machines fail at random, are in the mean:");
+  } else {
+    page.paragraph(count_text(static_cast<std::size_t>(job.steps), "step") +
+                   ", with the failures that are given, take " + takes + ":");
+  }
+  const auto row = [&](const char* name, double share, const std::string& meaning) {
+    const std::string time = job.steps_done_twice ? seconds_text(share * *job.time_s) : "";
+    page.line(fmt::format("    {:<12}{:>10} {:>6.1f}%  {} ", name, time, 100 * share,
+                          padded(page.bar(share), bar_width)),
+              meaning, 58);
+  };
+  row("steps", job.useful, "that need not be done again");
+  if (!job.steps_done_twice) {
+    row("checkpoints", job.checkpoints,
+        "one after every " + seconds_text(*job.interval_s) + " of work; the best is every " +
+            seconds_text(*job.best_interval_s));
+    row("failures", 1 - job.useful - job.checkpoints, "restarts, and what they lost");
+    if (job.time_s) page.paragraph("The whole job takes " + takes + ".");
+    return;
+  }
+  row("checkpoints", job.checkpoints, job.checkpoints > 0 ? "that are finished" : "take no time");
+  row("restarts", job.restarts, "");
+  const auto twice = static_cast<std::size_t>(*job.steps_done_twice);
+  row("lost", job.lost,
+      job.lost > 0 ? count_text(twice, "step") + " done twice, and what was under way" : "");
+  for (const StepResult::Job::Fewer& fewer : job.go_on)
+    page.paragraph(fmt::format("After a failure {} go on, whose step takes {}.",
+                               count_in_words(fewer.ranks, "rank"), seconds_text(fewer.step_s)));
+}
+
+JsonValue job_value(const std::optional<StepResult::Job>& job) {
+  if (!job) return {};
+  JsonValue value = JsonValue::object({{"useful", job->useful}, {"checkpoints", job->checkpoints}});
+  if (job->time_s) value.set("time_s", *job->time_s);
+  if (!job->steps_done_twice) {
+    value.set("interval_s", *job->interval_s);
+    value.set("best_interval_s", *job->best_interval_s);
+    return value;
+  }
+  value.set("restarts", job->restarts);
+  value.set("lost", job->lost);
+  value.set("steps_done_twice", *job->steps_done_twice);
+  return value;
+}
+
 std::string exposed_text(const ExposedCalls& calls, Time step) {
   const Time hidden = calls.time - calls.exposed;
   const std::string exposed =
@@ -283,6 +336,7 @@ JsonValue setting_value(const BestSetting& setting) {
 std::string to_text(const StepExplanation& explanation, const PageStyle& style) {
   Page page(style);
   write_step(page, explanation);
+  write_job(page, explanation);
   page.heading("Where the time goes");
   if (!explanation.every_step_recorded) write_mean_times(page, explanation);
   const StepExplanation* const told =
@@ -324,6 +378,7 @@ JsonValue to_value(const StepExplanation& e) {
        {"hidden_s", step.hidden_s},
        {"exposed_s", step.exposed_s},
        {"bubble", step.bubble},
+       {"job", job_value(step.job)},
        {"shares", if_recorded(shares_value(e.path))},
        {"path", if_recorded(JsonValue::array(e.lines, line_value))},
        {"last_rank", if_recorded(static_cast<std::int64_t>(e.last_rank.index()))},

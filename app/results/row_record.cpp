@@ -35,10 +35,19 @@ auto members_of(Of& rank) {
 }
 
 template <class Of>
+requires RecordOf<Of, StepResult::Job::Fewer>
+auto members_of(Of& fewer) {
+  auto& [ranks, step] = fewer;
+  return std::tie(ranks, step);
+}
+
+template <class Of>
 requires RecordOf<Of, StepResult::Job>
 auto members_of(Of& job) {
-  auto& [useful, time, interval, best_interval, done_twice] = job;
-  return std::tie(useful, time, interval, best_interval, done_twice);
+  auto& [useful, time, interval, best_interval, checkpoints, done_twice, steps, restarts, lost,
+         go_on] = job;
+  return std::tie(useful, time, interval, best_interval, checkpoints, done_twice, steps, restarts,
+                  lost, go_on);
 }
 
 template <class Of>

@@ -66,7 +66,16 @@ struct StepResult {
     std::optional<double> time_s = {};      // of the whole job, where its steps are known
     std::optional<double> interval_s = {};  // of work between checkpoints, with random failures
     std::optional<double> best_interval_s = {};
-    std::optional<std::int64_t> steps_done_twice = {};  // with given ones
+    double checkpoints = 0;  // the share of those that are finished
+    // With given ones, as what follows.
+    std::optional<std::int64_t> steps_done_twice = {};
+    std::int64_t steps = 0;
+    double restarts = 0, lost = 0;  // their shares
+    struct Fewer {                  // ranks that go on after one of them
+      int ranks = 0;
+      double step_s = 0;
+    };
+    std::vector<Fewer> go_on = {};
   };
   std::optional<Job> job;
   // Each rank has room on its device, as far as that is known.

@@ -13,6 +13,7 @@ StepResult::Job random_failures(const FailurePlan& plan, int ranks, Time step) {
   result.best_interval_s = best_interval(failures);
   result.interval_s = plan.interval ? plan.interval->seconds() : *result.best_interval_s;
   result.useful = useful_fraction(failures, *result.interval_s);
+  result.checkpoints = result.useful * failures.checkpoint / *result.interval_s;
   if (plan.steps > 0)
     result.time_s = static_cast<double>(plan.steps) * step.seconds() / result.useful;
   return result;
@@ -35,6 +36,13 @@ StepResult::Job job_of(const TrainingStep& step, Time takes,
   result.useful = done.useful_fraction();
   result.time_s = done.time.seconds();
   result.steps_done_twice = done.steps_done_twice;
+  result.steps = job.steps;
+  const auto share = [&](Time time) { return time.seconds() / done.time.seconds(); };
+  result.checkpoints = share(done.checkpoints);
+  result.restarts = share(done.restarts);
+  result.lost = share(done.time - done.useful - done.checkpoints - done.restarts);
+  for (const int ranks : plan.ranks)
+    if (ranks > 0) result.go_on.push_back({ranks, times.at(ranks).seconds()});
   return result;
 }
 

@@ -66,17 +66,21 @@ JobResult run_job(const Job& job) {
     if (!is_interrupted) {
       result.time = ends;
       if (saves) saved = done;
+      if (saves) result.checkpoints += job.checkpoint;
       if (done == job.steps || !by_steps() || next->after_steps > done) continue;
     }
     result.steps_done_twice += done - saved;
     result.useful -= Time((done - saved) * step.ps());
     done = saved;
-    result.time = (is_interrupted ? next->at : result.time) + job.restart;
+    if (is_interrupted) result.time = next->at;
+    const Time failed = result.time;
+    result.time += job.restart;
     step = next->step.value_or(step);
     for (++next; by_time() && next->at < result.time; ++next) {
       result.time = next->at + job.restart;
       step = next->step.value_or(step);
     }
+    result.restarts += result.time - failed;
   }
   return result;
 }

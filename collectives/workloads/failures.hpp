@@ -46,7 +46,9 @@ struct Job {
 };
 struct JobResult {
   Time time{};
-  Time useful{};  // of the steps that were not lost
+  Time useful{};       // of the steps that were not lost
+  Time checkpoints{};  // those that were finished
+  Time restarts{};     // the rest is what failures lost
   std::int64_t steps_done_twice = 0;
   [[nodiscard]] double useful_fraction() const { return useful.seconds() / time.seconds(); }
 };

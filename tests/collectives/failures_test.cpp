@@ -62,6 +62,8 @@ TEST(FailuresTest, FewerRanksGoOn) {
   const JobResult elastic = run_job(job);
   EXPECT_EQ(elastic.time, Time(40 * 100 + 60 * 90 + 4 * 7 + 3000));
   EXPECT_EQ(elastic.useful, Time(40 * 100 + 60 * 90));
+  EXPECT_EQ(elastic.checkpoints, Time(4 * 7));
+  EXPECT_EQ(elastic.restarts, Time(3000));
   EXPECT_EQ(elastic.steps_done_twice, 0);
   // Two steps and a half behind the checkpoint, and once more while it restarts.
   job.failures = {{.at = Time(4264), .step = Time(90)}, {.at = Time(5000)}};
@@ -69,6 +71,8 @@ TEST(FailuresTest, FewerRanksGoOn) {
   EXPECT_EQ(behind.time, Time(5000 + 3000 + 60 * 90 + 2 * 7));
   EXPECT_EQ(behind.steps_done_twice, 2);
   EXPECT_EQ(behind.useful, Time(40 * 100 + 60 * 90));
+  EXPECT_EQ(behind.checkpoints, Time(4 * 7));
+  EXPECT_EQ(behind.restarts, Time(8000 - 4264));
 }
 
 TEST(FailuresTest, ManyRanksHaveATail) {

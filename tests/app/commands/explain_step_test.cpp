@@ -185,6 +185,25 @@ TEST(ExplainStep, EverySecondLayerIsNotEveryLayer) {
   expect_contains(text, "forward of layers 1 to 6");  // of all of the last rank
 }
 
+TEST(ExplainStep, OfAJobItSaysWhatItsTimeGoesTo) {
+  const std::string scenarios = COLLSIM_SOURCE_DIR "/scenarios/training/";
+  const auto explained = [&](const std::string& name, const std::string& format) {
+    return run_collsim({"explain", scenarios + name, "--format", format}).out;
+  };
+  const std::string elastic = explained("elastic-restart.json", "text");
+  expect_contains(elastic, "100 steps, with the failures that are given, take 39.52 s:");
+  expect_contains(elastic, "restarts          30 s   75.9%");
+  expect_contains(elastic, "After a failure 12 ranks go on, whose step takes 94.98 ms.");
+  const json job = json::parse(explained("restart.json", "json"))["job"];
+  const double sum = job["useful"].get<double>() + job["checkpoints"].get<double>() +
+                     job["restarts"].get<double>() + job["lost"].get<double>();
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_NEAR(job["restarts"].get<double>() * job["time_s"].get<double>(), 300, 1e-9);
+  const std::string random = explained("checkpoints.json", "text");
+  expect_contains(random, "one after every 300 s of work; the best is");
+  EXPECT_TRUE(json::parse(explained("overlap.json", "json"))["job"].is_null());
+}
+
 TEST(ExplainStep, AProgramThatIsTooLongHasNoLayers) {
   const Folder folder;
   const std::string text = run_collsim({"explain", folder.write("a.json", R"({ "scenario": 1,
