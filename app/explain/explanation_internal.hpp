@@ -71,6 +71,8 @@ struct KnobContext {
 [[nodiscard]] Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
                                   const Breakdown& breakdown,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
+// Of how links are wired and which of them messages take; of scenarios only.
+[[nodiscard]] std::vector<Knob> wiring_knobs(const KnobContext& context, WorkBudget& budget);
 [[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                              const Breakdown& breakdown, CutsCache& cache);
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -152,16 +153,6 @@ class KnobTurner {
     add(std::move(knob), [this] {
       return with_links(one_case_, [](LinkParameters& link) { link.sharing = Sharing::fair; });
     });
-  }
-
-  // A link that is faster than others does not always help: what comes over it meets others in
-  // another order.
-  void turn_overrides() {
-    for (const char* key : {"links_override", "switches_down"}) {
-      const std::string path = std::string("cluster.") + key;
-      if (context_.variations != nullptr && context_.variations->says(path))
-        once(key, "as written", "none", {{path, JsonValue::array()}}, one_case_);
-    }
   }
 
   void turn_costs() {
@@ -579,7 +570,7 @@ Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
   KnobTurner turner(context, budget);
   if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
   if (row.messages > 0) turner.turn_sharing(one_case.cluster->topology, breakdown);
-  turner.turn_overrides();
+  std::ranges::move(wiring_knobs(context, budget), std::back_inserter(turner.knobs.all));
   turner.turn_costs();
   const bool nccl_chooses = row.protocol.has_value();
   if (!nccl_chooses) turner.turn_choice();

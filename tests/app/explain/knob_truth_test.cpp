@@ -186,6 +186,21 @@ TEST(KnobTruth, SaysWhereMoreChunksWereNotTried) {
   EXPECT_LT(at, told.find("double-tree", at)) << told;
 }
 
+TEST(KnobTruth, DuplexAndRoutingAreKnobs) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "leaf-spine", "leaves": 4,
+      "ranks_per_leaf": 4, "spines": 2,
+      "link": {"bandwidth": "10GB/s", "overhead": "1us", "duplex": "half"}},
+      "collective": {"op": "all-to-all", "algorithm": "direct", "size": "48MB"}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  std::vector<std::string> turned;
+  for (const Knob& knob : promise.explanation().knobs.all)
+    if ((knob.name == "duplex" || knob.name == "routing") && knob.time) turned.push_back(knob.then);
+  std::ranges::sort(turned);
+  EXPECT_EQ(turned, (std::vector<std::string>{"adaptive", "full", "hash", "spray"}));
+  EXPECT_GT(promise.check(), 4);
+}
+
 TEST(KnobTruth, SaysWhoTakesAnotherWayBecauseOfASwitchThatIsDown) {
   const std::string text = R"({"scenario": 1, "cluster": {"shape": "leaf-spine", "leaves": 4,
       "ranks_per_leaf": 4, "spines": 4, "link": {"bandwidth": "10GB/s", "sharing": "fair"},
