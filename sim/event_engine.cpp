@@ -233,10 +233,11 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
-// closed when both ends are done with them, so that memory does not grow with messages: future
-// messages cannot be ready before now, and past uses of links and arrivals no longer matter.  Only
-// freed slots may still lie in the future and matter; so not where slots are limited.  A single
-// message that flows when both ends have turned away rests without a connection.
+// closed when both ends are done with them, in a quotient only beyond some thousands, so that
+// memory does not grow with messages: future messages cannot be ready before now, and past uses of
+// links and arrivals no longer matter.  Only freed slots may still lie in the future and matter; so
+// not where slots are limited.  A single message that flows when both ends have turned away rests
+// without a connection.
 template <class Recorder>
 inline void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   constexpr std::size_t most_kept = std::size_t{1} << 14U;
@@ -245,7 +246,6 @@ inline void EventNetwork<Recorder>::release(Connection& connection, Direction di
     lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (connection.queue.users != 0 || connection.queue.limit != Queue::unlimited) return;
-  // A few ranks' are worth keeping.
   if (wiring_.is_quotient() && lanes_.connections.size() < most_kept) return;
   if (connection.queue.empty()) {
     if (ways_.are_chosen()) ways_.close(connection);

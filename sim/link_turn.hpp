@@ -30,7 +30,7 @@ class LinkTurn {
   std::uint64_t word_;
 };
 
-// Sorts by lane, of which there are so many, and those of one lane by this order.  `room` is memory
+// Sorts by lane, and those of one lane by this order.  `lanes`: how many there are; `room`: memory
 // that callers keep.
 template <class Order>
 void sort_turns(std::vector<LinkTurn>& turns, std::vector<LinkTurn>& room, std::size_t lanes,

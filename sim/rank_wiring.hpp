@@ -95,7 +95,7 @@ class RankWiring {
   const Quotient* quotient_;
   std::vector<LinkId> route_;
   bool messages_meet_their_copies_ = false;
-  std::vector<Rank> users_;
+  std::vector<Rank> users_;  // of a quotient: by place among the links of all routes
 };
 
 [[nodiscard]] inline std::size_t simulated_ranks(const Programs& programs,

@@ -91,7 +91,7 @@ class AutoSearch {
     return trial;
   }
 
-  // The same for guesses that differ by next to nothing.
+  // The same, as a rule, for guesses that differ by next to nothing.
   [[nodiscard]] static double roughly(double seconds) {
     return std::floor(std::log(seconds) / little_gain);
   }

@@ -27,10 +27,11 @@
 //   2 sum over s of (alpha + (|rho_s|+1)/2 N/(2^(s+1) B)) + (K-1)/K N*gamma
 // Fewer alphas than the ring, more bytes per link: for small and middle N.
 //
-// On a torus of more dimensions they take turns: first step 0 of each, then step 1 of each, and so
-// on.  Partners are nearer then, and a block is numbered by what each step in turn tells apart.
-// Channel c begins with dimension c mod D of D, and if c div D is odd swings the other way in all
-// of them (-r takes the place of r), so that 2D channels use all links of a rank.
+// On a torus of several dimensions the dimensions take turns: first step 0 in each, then step 1 in
+// each, and so on.  Partners are nearer then, and a block is numbered by what each step in turn
+// tells apart.  Channel c begins with dimension c mod D of the D longer than 1 (the fastest is the
+// first), and if c div D is odd swings the other way in all of them (-r takes the place of r), so
+// that 2D channels use all links of a rank.
 //
 // D. De Sensi, T. Bonato, D. Saam, T. Hoefler: Swing: short-cutting rings for higher bandwidth
 // allreduce, NSDI 2024.
@@ -67,15 +68,12 @@ struct SwingStep {
   int stride = 1;  // between neighbours
   bool mirrored = false;
 
-  [[nodiscard]] int place(int position) const {
-    const int there = position / stride % size;
-    return mirrored ? (size - there) % size : there;
-  }
+  // Mirrored: and back.
+  [[nodiscard]] int seen(int place) const { return mirrored ? (size - place) % size : place; }
+  [[nodiscard]] int place(int position) const { return seen(position / stride % size); }
   [[nodiscard]] int partner(int position) const {
-    const int there = swing_partner(place(position), step, size);
-    const int way = there - place(position);
-    const int moved = position / stride % size + (mirrored ? -way : way);
-    return position + ((moved & (size - 1)) - position / stride % size) * stride;
+    const int place_of_partner = seen(swing_partner(place(position), step, size));
+    return position + (place_of_partner - position / stride % size) * stride;
   }
   [[nodiscard]] int bit(int position) const { return bit_of_step(place(position), step, size); }
 };
@@ -132,7 +130,8 @@ Program swing_all_reduce(Group group, std::vector<SwingStep> steps, Span source,
 extern const Algorithm all_reduce_swing{
     .operation = Operation::all_reduce,
     .name = "swing",
-    .summary = "halving and doubling with partners that are near on a ring or torus",
+    .summary =
+        "halving and doubling with near partners on a ring or torus, in each dimension in turn",
     .program =
         [](const Task& task) {
           return swing_all_reduce(task.group, swing_steps(task), source_vector(task),

@@ -333,7 +333,8 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
   const Algorithm& algorithm = algorithm_of(collective, choice, topology.rank_count());
   if (collective.size() == 1) return of_one_rank();
   if (topology.has_segments()) return std::nullopt;  // no alpha, no B
-  if (choice.channels != 1 && !algorithm.channel_per_direction) return std::nullopt;
+  // Of algorithms that work level by level it is known where channels do not meet.
+  if (choice.channels != 1 && algorithm.levels.outer == nullptr) return std::nullopt;
   if (!senders_never_wait(collective, choice)) return std::nullopt;
   const double gamma = seconds_per_byte(reduce_bandwidth);
   auto form = form_on_topology(collective, choice, algorithm, topology, gamma);

@@ -312,6 +312,17 @@ TEST(ClosedForms, RefuseDimsThatDoNotArrangeTheRanks) {
   }
 }
 
+TEST(ClosedForms, NothingWhereChannelsMeet) {
+  const Case swing{all_reduce, "swing", Kind::ports, 8, 8000, 1e9};
+  const LinkParameters link{gigabytes_per_second(10), {}, {}, {}, false};
+  for (const Topology& network : {make_switch(8, link), make_fully_connected(8, link)}) {
+    AlgorithmChoice choice = swing.choice();
+    EXPECT_TRUE(closed_form(swing.collective(), choice, network));
+    choice.channels = 2;
+    EXPECT_FALSE(closed_form(swing.collective(), choice, network));
+  }
+}
+
 TEST(ClosedForms, RefuseRanksThatTheNetworkLacks) {
   EXPECT_EQ(refusal([](auto&, auto&, auto& network) { network.ranks = 7; }),
             ErrorCode::invalid_argument);
