@@ -58,9 +58,10 @@ test("cause and effect are on one screen, and sliders are long enough, at every 
 });
 
 test("values fit their fields, and names of knobs are not cut, at every width", async () => {
-  for (const width of [1366, 1000, 412, 360, 320])
-    for (const setting of ["bandwidth=12.5GB/s&size=512KiB&gamma=12.5GB/s&shape=nodes&network_bandwidth=12.5GB/s&ranks=16&gpus_per_node=8&latency=100ns", "step=ddp&bandwidth=12.5GB/s", "step=pipeline"]) {
-      const page = await open(setting, { viewport: { width, height: 800 } });
+  for (const setting of ["bandwidth=12.5GB/s&size=512KiB&gamma=12.5GB/s&shape=nodes&network_bandwidth=12.5GB/s&ranks=16&gpus_per_node=8&latency=100ns", "step=ddp&bandwidth=12.5GB/s", "step=pipeline"]) {
+    const page = await open(setting, { viewport: { width: 1366, height: 800 } });
+    for (const width of [1366, 1000, 412, 360, 320]) {
+      await page.setViewportSize({ width, height: 800 });
       const rows = await page.locator(".control").evaluateAll((all) => all.filter((row) => row.checkVisibility()).map((row) => {
         const [label, field] = [row.querySelector("label"), row.querySelector(".field")];
         const range = document.createRange();
@@ -74,8 +75,9 @@ test("values fit their fields, and names of knobs are not cut, at every width", 
       for (const { text, cut, over, out } of rows) assert.ok(cut <= 0 && over <= 0 && out <= 0.5, `${width}, ${setting}: ${text}: ${cut}, ${over}, ${out}`);
       const room = await page.locator("#mini").evaluate((mini) => mini.offsetHeight);
       if (setting.startsWith("step=")) assert.equal(room, 0, `${width}: an empty small picture`);
-      await close(page);
     }
+    await close(page);
+  }
 });
 
 test("formulas of any length fit the screen: they wrap between terms, and a term that is too wide scrolls", async () => {

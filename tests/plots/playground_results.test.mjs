@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's results are the command line's: the same picoseconds and fingerprint for 200 settings, by way
+// The page's results are the command line's: the same picoseconds and fingerprint for 100 settings, by way
 // of the scenario file that the page offers.
 // usage: COLLSIM=collsim COLLSIM_PLAYGROUND=playground.html node --test playground_results.test.mjs
 import assert from "node:assert/strict";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { assertNoMistakes, launch, openFile } from "./browser.mjs";
 
-const wanted = 200;
+const wanted = 100;
 let browser, page, folder;
 before(async () => {
   browser = await launch();
@@ -162,8 +162,8 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
     warned += checkWarnings(shown, own, fragment);
     same += 1;
   }
-  for (const [what, count] of Object.entries(tried)) assert.ok(count >= (what === "slowNetwork" ? 2 : 15), `${what}: only ${count} of ${wanted} settings`);
-  assert.ok(warned > 20, `only ${warned} warnings were compared`);
+  for (const [what, count] of Object.entries(tried)) assert.ok(count >= (what === "slowNetwork" ? 1 : 8), `${what}: only ${count} of ${wanted} settings`);
+  assert.ok(warned > 10, `only ${warned} warnings were compared`);
   assertNoMistakes(page);
 });
 
