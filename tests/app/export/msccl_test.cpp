@@ -105,6 +105,7 @@ TEST_P(MscclExport, ReadAgainTakesTheSameTimes) {
       for (const int channels : {1, 2})
         for (const bool in_place : {false, true}) {
           if (in_place && !has_in_place_form(row.operation)) continue;
+          if (ranks > 8 && channels > 1) continue;  // many ranks take as long as all others
           const Export one = make_export(row, ranks, chunks, channels, in_place);
           std::string text;
           try {
