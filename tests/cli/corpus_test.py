@@ -8,6 +8,7 @@ CORPUS/valid.jsonl              both accept
 CORPUS/invalid-structure.jsonl  both refuse
 CORPUS/invalid-meaning.jsonl    the schema accepts, the program refuses: what a schema cannot say
 
+Whatever it is, the program answers within 4 GB of address space and ten seconds.
 Each line is {"name": NAME, "scenario": FILE}; the program reads it as NAME.json.
 The schema's part needs python3-jsonschema and is reported as skipped (exit code 77) without it, or as
 failed when COLLSIM_NO_SKIPS is set.
@@ -15,6 +16,7 @@ failed when COLLSIM_NO_SKIPS is set.
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,14 +26,29 @@ try:
 except ImportError:
     jsonschema = None
 
+SANITIZED = "COLLSIM_SANITIZED" in os.environ
+ADDRESS_SPACE = 4_000_000 * 1024
+SECONDS = 100 if SANITIZED else 10
+
 PROGRAM_ACCEPTS = {"valid": True, "invalid-structure": False, "invalid-meaning": False}
 SCHEMA_ACCEPTS = {"valid": True, "invalid-structure": False, "invalid-meaning": True}
 AT_LEAST = {"valid": 60, "invalid-structure": 120, "invalid-meaning": 40}
 
 
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not SANITIZED:  # which reserve terabytes
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+
+
 def complaints_about_program(program, path, accepts):
     done = subprocess.run(
-        [program, "run", "--quiet", str(path)], capture_output=True, text=True, check=False
+        [program, "run", "--quiet", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        preexec_fn=limit_memory,
+        check=False,
     )
     if accepts and done.returncode not in (0, 1):  # 1: an expectation does not hold
         yield f"is refused:\n{done.stderr}"
@@ -39,6 +56,8 @@ def complaints_about_program(program, path, accepts):
         yield f"is not refused (exit code {done.returncode})"
     elif not accepts and f"{path}:1:" not in done.stderr:
         yield f"is refused without saying where:\n{done.stderr}"
+    if "not enough memory" in done.stderr or len(done.stderr) > 100_000:
+        yield f"needs too much memory, or too many words:\n{done.stderr[:1000]}"
     if "terminate called" in done.stderr or done.returncode in (70, -6, -11):
         yield f"crashes:\n{done.stderr}"
 
