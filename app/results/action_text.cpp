@@ -39,7 +39,7 @@ std::string numbered(std::string_view one, std::int32_t first, std::int32_t last
                      const Numbers& all) {
   if (first == last) return fmt::format("{} {}", one, first);
   const std::string several = fmt::format("{}{}", one, one.ends_with("ch") ? "es" : "s");
-  const std::string range = fmt::format("{} {} to {}", several, first, last);
+  std::string range = fmt::format("{} {} to {}", several, first, last);
   const std::int32_t stride = all.size() < 2 ? 1 : stride_of(all);
   if (stride == 1) return range;
   if (stride == 0) return fmt::format("{} of {}", all.size(), range);

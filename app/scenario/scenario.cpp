@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -179,9 +181,10 @@ class ScenarioReader {
                            .message = quoted(path) + " is swept, so --set would change nothing",
                            .place = option.place,
                            .hint = alone
-                                       ? "--set sweep." + path +
-                                             "=null as well sweeps it no more; --set 'sweep." +
-                                             path + "=[...]' alone replaces the axis"
+                                       ? fmt::format("--set sweep.{0}=null as well sweeps it no "
+                                                     "more; --set 'sweep.{0}=[...]' alone "
+                                                     "replaces the axis",
+                                                     path)
                                        : "use one of the two: --set 'sweep={}' removes the sweep"});
       }
   }

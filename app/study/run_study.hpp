@@ -15,7 +15,7 @@
 
 namespace collsim {
 
-struct SimulationGauge;  // run_case.hpp
+class SimulationGauge;  // run_case.hpp
 
 struct StudyOptions {
   int jobs = 0;  // threads; 0: one per core
