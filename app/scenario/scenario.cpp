@@ -269,12 +269,13 @@ class ScenarioReader {
 
 void Case::choose_algorithm(std::string_view name) {
   choice.name = name;
-  const Algorithm& algorithm = find_algorithm(collective.operation, name);
-  if (open.dims)
-    choice.dims = algorithm.knobs.dims
-                      ? natural_dims(algorithm, cluster->topology, collective.group)
-                      : std::vector<int>();
   schedule.reset();
+  if (!open.dims) return;
+  choice.dims.clear();
+  if (is_policy(name)) return;
+  const Algorithm& algorithm = find_algorithm(collective.operation, name);
+  if (algorithm.knobs.dims)
+    choice.dims = natural_dims(algorithm, cluster->topology, collective.group);
 }
 
 Case with_schedule(Case one_case) {
