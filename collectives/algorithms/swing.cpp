@@ -68,7 +68,7 @@ struct SwingStep {
   int stride = 1;  // between neighbours
   bool mirrored = false;
 
-  // Mirrored: and back.
+  // In the mirror, where there is one, or back from it.
   [[nodiscard]] int seen(int place) const { return mirrored ? (size - place) % size : place; }
   [[nodiscard]] int place(int position) const { return seen(position / stride % size); }
   [[nodiscard]] int partner(int position) const {
