@@ -104,10 +104,13 @@ class MpiTest(Test):
             os.kill(pid, signal.SIGKILL)
         self.fail(f"processes {left} were left behind")
 
-    def wait_for_members(self, count):
-        for _ in range(300):
-            members = self.members()
-            if len(members) == count:
-                return members
+    def wait_until(self, is_so, otherwise):
+        for _ in range(600):
+            if is_so():
+                return
             time.sleep(0.1)
-        self.fail(f"{count} processes never came")
+        self.fail(otherwise)
+
+    def wait_for_members(self, count):
+        self.wait_until(lambda: len(self.members()) == count, f"{count} processes never came")
+        return self.members()

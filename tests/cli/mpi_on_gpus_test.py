@@ -6,6 +6,7 @@ usage: mpi_on_gpus_test.py COLLSIM ROOT COLLSIM_MPI MPIRUN FAKE_NCCL.so [argumen
 """
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -332,10 +333,14 @@ class CudaHostsFailures(OnHosts):
 
     def happens_to(self, which, what):
         file = self.file(ALL_REDUCE)
-        # In one row, because GPUs that are being started are waited for longer than runs.
+        # In the runs of one row, because GPUs that are being started are waited for longer.
         long = ["--iters", "1000000", "--quiet"]
-        launcher = self.start_each([{"FAKE_HOST": host} for host in self.hosts], file, *long)
+        begun = [self.folder / f"begun-{process}" for process in range(4)]
+        environments = [
+            {"FAKE_HOST": host, "FAKE_GPUS_BEGUN": str(made)} for host, made in zip(self.hosts, begun)]
+        launcher = self.start_each(environments, file, *long)
         members = self.wait_for_members(4)
+        self.wait_until(lambda: all(map(pathlib.Path.exists, begun)), "runs never began")
         time.sleep(2)
         os.kill(members[which], what)
         begin = time.monotonic()

@@ -4,7 +4,6 @@
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -81,18 +80,25 @@ extern "C" void watchdog_barks(int) {
   ::_exit(exit_of_lost_processes);
 }
 
+void nap(long time_ns) {
+  const timespec time{0, time_ns};
+  ::nanosleep(&time, nullptr);
+}
+
 }  // namespace
 
 void Pause::take() {
-  constexpr std::uint32_t turns_awake = 16, turns_between_yields = 32, short_naps = 4096;
   ++turns_;
   if (idle_ == Idle::spin) {
-    if (turns_ % turns_between_yields == 0) ::sched_yield();
+    // Lets another process on this core run, of which there should be none.  sched_yield() would
+    // cost less, but Linux (6.18) lets one that yields a million times wait for a minute.
+    constexpr std::uint32_t turns_between_naps = 512;
+    if (turns_ % turns_between_naps == 0) nap(1);
     return;
   }
+  constexpr std::uint32_t turns_awake = 16, short_naps = 4096;
   if (turns_ < turns_awake) return;
-  const timespec nap{0, turns_ < short_naps ? 15'000 : 500'000};
-  ::nanosleep(&nap, nullptr);
+  nap(turns_ < short_naps ? 15'000 : 500'000);
 }
 
 std::uint64_t host_time_ns() {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,14 @@ std::string variable(const char* name) {
 bool is_program() {
   static const bool is_one = !variable("FAKE_GPUS").empty();
   return is_one;
+}
+
+void tell_of_first_step() {
+  static const bool told = [] {
+    if (const std::string file = variable("FAKE_GPUS_BEGUN"); !file.empty()) std::ofstream{file};
+    return true;
+  }();
+  static_cast<void>(told);
 }
 
 // The numbers that the machine has for those that CUDA shows.
@@ -473,6 +482,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
                              std::size_t, cudaStream_t stream) {
   if (of(stream).device() != current) violate("a kernel started in another GPU's stream");
   if (kind_of(kernel) == KernelKind::step) {
+    tell_of_first_step();
     if (fake_gpus.refuses_launches) return cudaErrorLaunchFailure;
     if (!is_settled()) violate("a step started before a GPU's memory was cleared and filled");
     const std::string problem =

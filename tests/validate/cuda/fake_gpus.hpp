@@ -12,7 +12,8 @@ namespace collsim::testing {
 // themselves, and whose thread blocks are CPU threads that run the interpreter.  Errors are CUDA's
 // numbers, 0 for none.  Programs say in the environment how many GPUs there are, and what they
 // cannot do: FAKE_GPUS="4 no-peers", or deaf, refuses-launches, adds-wrong, small; they see those
-// of CUDA_VISIBLE_DEVICES, and what real GPUs would not forgive is printed.
+// of CUDA_VISIBLE_DEVICES, and what real GPUs would not forgive is printed.  The file that
+// FAKE_GPUS_BEGUN names is made when the first step begins.
 struct FakeGpus {
   int count = 1;
   int count_error = 0;  // of asking for the number of GPUs
