@@ -229,9 +229,12 @@ std::string count_in_words(std::int64_t count, std::string_view one) {
 std::string question_of(const Explanation& e) {
   std::string text = what_is_asked(e) + " by " + e.row.algorithm_text();
   if (e.row.ranks > 1 && e.row.chunks > 1) {
-    const Bytes piece = (e.largest_message + e.row.chunks - 1) / e.row.chunks;
+    const Bytes element = size_of(e.row.type);
+    const Bytes elements = e.largest_message / element;
+    const Bytes piece = (elements + e.row.chunks - 1) / e.row.chunks * element;
     if (e.largest_message == e.row.size)
-      text += fmt::format(", cut into {} messages of {}", e.row.chunks, bytes_to_text(piece));
+      text += fmt::format(", cut into {} messages of {}{}", e.row.chunks,
+                          elements % e.row.chunks == 0 ? "" : "at most ", bytes_to_text(piece));
     else
       text += fmt::format(", each step's message cut into {} chunks", e.row.chunks);
   }
@@ -264,11 +267,14 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
   const char* const copying = e.one_case.costs.local_bandwidth
                                   ? "within a rank, at local_bandwidth"
                                   : "moving data in memory, at copy_bandwidth";
+  const auto is_fair = [](const Link& link) { return link.sharing == Sharing::fair; };
+  const bool overlaps = std::ranges::any_of(e.one_case.cluster->topology.links(), is_fair);
   std::vector<ShareWords> all{
       {"start", p.start, start},
       {"startup", p.startup,
-       fmt::format("alpha of {} on the path",
-                   count_in_words(static_cast<std::int64_t>(b.messages), "message"))},
+       fmt::format("alpha of {} on the path{}",
+                   count_in_words(static_cast<std::int64_t>(b.messages), "message"),
+                   overlaps && b.messages > 1 ? ", while no data flowed" : "")},
       {"wire", p.wire, "bytes crossing at full bandwidth"},
       {"serial hops", p.hops, fmt::format("bytes on other links while {} is idle", b.idle_in_hops)},
       {"sharing", p.sharing, "messages of other ranks shared the links"},

@@ -84,7 +84,8 @@ struct StepExplanation {
   Params changes;                            // so it differs from what was asked for
   StepShares path;
   std::vector<StepPathLine> lines;
-  std::size_t lines_left_out = 0;     // in the middle
+  std::size_t lines_left_out = 0;     // in the middle,
+  std::size_t left_out_after = 0;     // after so many
   Rank last_rank{};                   // that finished last, of which the following is told
   std::vector<ExposedCalls> exposed;  // most exposed first
   std::vector<StreamTimes> streams;
@@ -99,7 +100,8 @@ struct StepExplanation {
 
 [[nodiscard]] std::string to_text(const StepExplanation& explanation, const PageStyle& style = {});
 // {workload, step_s, compute_s, exposed_s, hidden_s, bubble, job: shares of its time, or null,
-// shares, path: [{from_s, to_s, what, turns, shares}], exposed: [{what, calls, time_s,
+// shares, path: [{from_s, to_s, what, turns, shares}], path_left_out: {after: entries, entries} of
+// the middle of a long path, or null, exposed: [{what, calls, time_s,
 // exposed_s}], streams,
 // slack: [{stream, what, actions, without, least_s, most_s}], knobs: [{name, now, then,
 // time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s, fits, set}]}]};

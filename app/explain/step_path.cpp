@@ -262,6 +262,24 @@ StepShares& StepShares::operator+=(const StepShares& more) {
   return *this;
 }
 
+// Of the lines that come in turn there, or there.
+std::size_t first_of_turn(const std::vector<ActionRun>& runs, std::size_t at) {
+  for (std::size_t i = 0; i < at; ++i)
+    if (const auto end = i + static_cast<std::size_t>(runs[i].in_turn); at < end) return i;
+  return at;
+}
+
+void leave_out_the_middle(std::vector<ActionRun>& runs, StepExplanation& result) {
+  if (runs.size() <= most_lines) return;
+  const std::size_t from = first_of_turn(runs, most_lines / 2);
+  const std::size_t to = first_of_turn(runs, runs.size() - most_lines / 2);
+  if (to <= from) return;
+  result.left_out_after = from;
+  result.lines_left_out = to - from;
+  const auto begin = runs.begin() + static_cast<std::ptrdiff_t>(from);
+  runs.erase(begin, begin + static_cast<std::ptrdiff_t>(to - from));
+}
+
 void explain_step_path(const Case& one_case, const Simulation& simulation,
                        StepExplanation& result) {
   const Workload& workload = one_case.step->workload;
@@ -269,11 +287,7 @@ void explain_step_path(const Case& one_case, const Simulation& simulation,
   const CriticalPath path = critical_path(one_case.cluster->topology, workload, simulation);
   std::vector<ActionRun> runs = in_turns(runs_of(path, *simulation.timeline, actions));
   for (const ActionRun& run : runs) result.path += run.shares;
-  if (runs.size() > most_lines) {
-    result.lines_left_out = runs.size() - most_lines;
-    const auto from = runs.begin() + most_lines / 2;
-    runs.erase(from, from + static_cast<std::ptrdiff_t>(result.lines_left_out));
-  }
+  leave_out_the_middle(runs, result);
   for (const ActionRun& run : runs)
     result.lines.push_back(
         {run_text(run, workload), run.shares, run.from, run.to, run.turns, run.in_turn});

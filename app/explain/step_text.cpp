@@ -108,7 +108,7 @@ void write_step_path(Page& page, const StepExplanation& e) {
   page.heading("The critical path in words");
   for (std::size_t i = 0; i < e.lines.size(); ++i) {
     const StepPathLine& line = e.lines[i];
-    if (e.lines_left_out > 0 && i == e.lines.size() / 2)
+    if (e.lines_left_out > 0 && i == e.left_out_after)
       page.line(fmt::format("  {:>9}  ", "..."), count_text(e.lines_left_out, "line") + " more",
                 15);
     if (line.in_turn > 0)
@@ -359,6 +359,12 @@ std::string to_text(const StepExplanation& explanation, const PageStyle& style) 
   return page.take();
 }
 
+JsonValue left_out_value(const StepExplanation& e) {
+  if (e.lines_left_out == 0) return {};
+  return JsonValue::object({{"after", static_cast<std::int64_t>(e.left_out_after)},
+                            {"entries", static_cast<std::int64_t>(e.lines_left_out)}});
+}
+
 JsonValue to_value(const StepExplanation& e) {
   const StepResult& step = *e.row.step;
   JsonValue smaller;
@@ -381,6 +387,7 @@ JsonValue to_value(const StepExplanation& e) {
        {"job", job_value(step.job)},
        {"shares", if_recorded(shares_value(e.path))},
        {"path", if_recorded(JsonValue::array(e.lines, line_value))},
+       {"path_left_out", left_out_value(e)},
        {"last_rank", if_recorded(static_cast<std::int64_t>(e.last_rank.index()))},
        {"exposed", if_recorded(JsonValue::array(e.exposed,
                                                 [](const ExposedCalls& calls) {

@@ -35,7 +35,9 @@ std::string choice_in_words(const Explanation& e) {
   if (e.row.search)
     return fmt::format(
         "It was {}.{}", to_text(*e.row.search),
-        others.empty() ? "" : " The next best algorithms, cut alike: " + others + ".");
+        others.empty() ? ""
+                       : fmt::format(" The next best algorithms, cut alike{}: {}.",
+                                     e.row.channels > 1 ? " and on as many channels" : "", others));
   return fmt::format("The algorithm was chosen automatically{}, because {}.",
                      e.row.protocol ? " among those that NCCL has" : "",
                      others.empty() ? "no other works here"
@@ -411,7 +413,7 @@ SortedKnobs sorted_knobs(const Explanation& e) {
     else if (!knob.time)
       (knob.too_long ? sorted.not_tried : sorted.refused)
           .push_back(refused_in_words(knob, setting));
-    else if (*knob.time == e.row.time)
+    else if (*knob.time == e.row.time && knob.time_20.value_or(e.row.time) == e.row.time)
       sorted.useless.push_back(setting);
     else
       sorted.table.push_back(&knob);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -25,12 +24,16 @@ class WiringKnobs {
   }
 
   // Those that suit every network, where messages have several equal ways and it matters which
-  // they take.
+  // they take; and those of a dragonfly.
   void turn_routing() {
-    constexpr std::array words = {"hash", "spray", "adaptive"};
-    const bool can_spray = ways_of_messages(with_routing(topology(), Routing::spray, 0),
-                                            context_.one_case.collective.group) > 1;
-    if (!can_spray) return;
+    std::vector<const char*> words;
+    if (ways_of_messages(with_routing(topology(), Routing::spray, 0),
+                         context_.one_case.collective.group) > 1)
+      words = {"hash", "spray", "adaptive"};
+    const JsonValue* const shape = variations_.said("cluster.shape");
+    if (shape != nullptr && shape->is_string() && shape->string() == "dragonfly")
+      words.insert(words.end(), {"d-mod-k", "ugal", "valiant"});
+    if (words.empty()) return;
     const JsonValue* const said = variations_.said("cluster.routing");
     const std::string now = said != nullptr && said->is_string() ? said->string() : "default";
     const std::size_t before = all.size();

@@ -330,7 +330,8 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
   ObjectReader reader(value, pointer, diagnostics());
   std::string key;
   for (const std::string& one : keys) {
-    if (reader.raw(one) == nullptr) continue;
+    if (!reader.has(one)) continue;
+    static_cast<void>(reader.raw(one));
     if (key.empty())
       key = one;
     else if (one != "group")
@@ -342,6 +343,8 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
   op.place = static_cast<std::uint32_t>(program_->places.size());
   program_->places.push_back(value.place);
   if (!key.empty()) read_kind(reader, key, op);
+  for (const std::string& one : keys)
+    if (key.empty()) static_cast<void>(reader.raw(one));
   static_cast<void>(reader.finish());
   if (key.empty() && diagnostics().size() == before)
     wrong(value, pointer, "missing-key", "this does nothing",
@@ -586,7 +589,7 @@ void ProgramReader::read_call(ObjectReader& reader, const std::string& key, Prog
   }
   op.size = reader.size("size");
   op.buffer = read_buffer_name(reader, key.c_str(), false);
-  op.into = reader.has("into") ? read_buffer_name(reader, "into", true) : op.buffer;
+  op.into = reader.raw("into") != nullptr ? read_buffer_name(reader, "into", true) : op.buffer;
   op.call.in_place = op.into == op.buffer && operation != Operation::all_to_all;
 }
 

@@ -99,7 +99,6 @@ class SchemeReader {
   void read_schedule(Train& train);
   int microbatches();
   int passes();
-  void stages_have_all(const char* key);
   static TrainingStep plain(Workload workload) {
     return {.scheme = {}, .workload = std::move(workload)};
   }
@@ -324,13 +323,6 @@ void SchemeReader::read_schedule(Train& train) {
                   {}, "microbatches times chunks times ranks are at most 10,000,000");
 }
 
-void SchemeReader::stages_have_all(const char* key) {
-  if (model().forward > Time{})
-    reader_.wrong(key, "not-applicable",
-                  "\"forward\" of the model, outside of all layers, belongs to no stage", {},
-                  "give it to a layer");
-}
-
 TrainingStep SchemeReader::step_of(const Train& train) const {
   TrainingStep step{
       .scheme = {}, .workload = make_workload(train, model()), .microbatches = train.microbatches};
@@ -347,7 +339,6 @@ TrainingStep SchemeReader::step_of(const Train& train) const {
 
 SchemeReader::Maker SchemeReader::pipeline() {
   Train train;
-  stages_have_all("");
   train.pp = whole("stages", max_ranks, std::max(ranks(), 1));
   if (!context_->microbatches) reader_.need({"microbatches"});
   train.microbatches = microbatches();
@@ -365,7 +356,6 @@ SchemeReader::Maker SchemeReader::pipeline() {
 
 SchemeReader::Maker SchemeReader::tensor() {
   Train train;
-  stages_have_all("");
   train.tp = whole("degree", max_ranks, std::max(ranks(), 1));
   train.microbatches = microbatches();
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
@@ -476,7 +466,6 @@ void SchemeReader::read_algorithms_of(Train& train) {
 
 SchemeReader::Maker SchemeReader::train() {
   Train train;
-  stages_have_all("");
   read_degrees(train);
   train.microbatches = microbatches();
   read_schedule(train);

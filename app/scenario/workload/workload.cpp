@@ -268,6 +268,17 @@ WorkloadReport check(const TrainingStep& step) {
   return report;
 }
 
+// Pipelines and tensor groups share out layers.
+void forward_is_of_layers(const std::string& scheme, const Model& model, ObjectReader& workload) {
+  const bool shares_out = scheme == "pipeline" || scheme == "tensor" || scheme == "train";
+  if (!shares_out || model.forward == Time{}) return;
+  ObjectReader reader(*workload.raw("model"), workload.pointer_of("model"), workload.diagnostics());
+  reader.wrong("forward", "not-applicable",
+               "\"forward\" of the model, outside of all layers, is on no rank of \"" + scheme +
+                   "\", which shares out layers",
+               {}, "give it to a layer");
+}
+
 std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::string& pointer,
                                           const WorkloadContext& context, Diagnostics& diagnostics,
                                           JsonValue& resolved) {
@@ -286,6 +297,7 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
+    forward_is_of_layers(scheme, trained.model, reader);
     all.model = &trained.model;
     all.any_slow = common.any_slow();
     if (trained.transformer) all.microbatches = trained.transformer->microbatches;

@@ -47,6 +47,30 @@ TEST(ExplainStep, ALateRankIsNotAFasterOne) {
   expect_contains(run_collsim({"explain", late}).out, "late start on rank 3: other 17 ms");
 }
 
+// What comes in turn is not cut, and JSON says how much of the path is not there.
+TEST(ExplainStep, ALongPathLosesItsMiddle) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "preset": "dgx-h100", "nodes": 2 },
+    "workload": { "train": { "tp": 2, "pp": 2, "dp": 4, "schedule": "1f1b", "zero": 1 },
+      "model": { "transformer": { "layers": 16, "hidden": 4096, "heads": 32, "seq": 4096,
+                                  "micro_batch": 1, "global_batch": 64 } } } })");
+  const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  const json& path = explained["path"];
+  const json& left_out = explained["path_left_out"];
+  ASSERT_TRUE(left_out.is_object());
+  EXPECT_GT(left_out["entries"], 10);
+  const auto after = left_out["after"].get<std::size_t>();
+  ASSERT_LT(after, path.size());
+  EXPECT_LT(path[after - 1]["to_s"], path[after]["from_s"]);
+  const std::string told = run_collsim({"explain", file}).out;
+  const std::size_t cut = told.find(" lines more\n");
+  ASSERT_NE(cut, std::string::npos) << told;
+  const std::size_t next = told.find('\n', cut) + 1;
+  expect_contains(told.substr(next, told.find('\n', next) - next),
+                  "16 times in turn, the next 2 lines");
+}
+
 TEST(ExplainStep, LateRanksAndLostSwitchesOfTheClusterAreKnobs) {
   const Folder folder;
   const std::string file = folder.write("a.json", R"({ "scenario": 1,

@@ -201,6 +201,35 @@ TEST(KnobTruth, DuplexAndRoutingAreKnobs) {
   EXPECT_GT(promise.check(), 4);
 }
 
+TEST(KnobTruth, OtherRoutingsOfADragonflyAreKnobs) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "dragonfly", "groups": 3,
+      "routers_per_group": 2, "ranks_per_router": 2, "routing": "valiant",
+      "link": {"bandwidth": "25GB/s", "overhead": "2us", "latency": "700ns"}},
+      "collective": {"op": "all-to-all", "algorithm": "pairwise", "size": "5MB"}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  std::vector<std::string> turned;
+  for (const Knob& knob : promise.explanation().knobs.all)
+    if (knob.name == "routing" && knob.time) turned.push_back(knob.then);
+  EXPECT_EQ(turned, (std::vector<std::string>{"ugal", "d-mod-k"}));
+  EXPECT_GT(promise.check(), 2);
+}
+
+TEST(KnobTruth, WhatChangesNothingAtTwiceMayChangeSomethingAtAFifth) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "fat-tree", "ports": 4,
+      "link": {"bandwidth": "25GB/s", "overhead": "2us", "latency": "700ns"}},
+      "collective": {"op": "broadcast", "algorithm": "double-tree", "size": "3MB",
+      "ranks": [15, 3, 7, 2, 9], "root": 7, "chunks": 6, "channels": 2}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  const Explanation& e = promise.explanation();
+  const auto latency = std::ranges::find(e.knobs.all, "latency of all links", &Knob::name);
+  ASSERT_NE(latency, e.knobs.all.end());
+  ASSERT_EQ(latency->time, e.row.time);
+  ASSERT_NE(latency->time_20, e.row.time);
+  EXPECT_EQ(to_text(e).find("Would change nothing: latency"), std::string::npos) << to_text(e);
+}
+
 TEST(KnobTruth, SaysWhoTakesAnotherWayBecauseOfASwitchThatIsDown) {
   const std::string text = R"({"scenario": 1, "cluster": {"shape": "leaf-spine", "leaves": 4,
       "ranks_per_leaf": 4, "spines": 4, "link": {"bandwidth": "10GB/s", "sharing": "fair"},

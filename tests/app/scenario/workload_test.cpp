@@ -186,10 +186,12 @@ TEST(ReadWorkload, ReportsKeysThatMeanNothing) {
                   "\"bucket\" is for gradients that leave during the backward pass");
   expect_contains(load_scheme(R"("ddp": {"algorithm": {"broadcast": "chain"}})").mistake(),
                   "unknown key \"broadcast\"");
-  expect_contains(load_workload(R"("pipeline": {"microbatches": 8},
+  expect_contains(
+      load_workload(R"("pipeline": {"microbatches": 8},
 "model": {"forward": "1ms", "layers": [{"times": 4}]})")
-                      .mistake(),
-                  "belongs to no stage");
+          .mistake(),
+      "outside of all layers, is on no rank of \"pipeline\", which shares out layers at "
+      "/workload/model/forward");
 }
 
 TEST(ReadWorkload, ReportsWrongAlgorithms) {
