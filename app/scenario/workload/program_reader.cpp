@@ -20,8 +20,7 @@ namespace {
 using OpKind = ProgramOp::Kind;
 
 std::size_t index_of(std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) names.push_back(name);
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
@@ -331,7 +330,6 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
   std::string key;
   for (const std::string& one : keys) {
     if (!reader.has(one)) continue;
-    static_cast<void>(reader.raw(one));
     if (key.empty())
       key = one;
     else if (one != "group")
@@ -344,7 +342,7 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
   program_->places.push_back(value.place);
   if (!key.empty()) read_kind(reader, key, op);
   for (const std::string& one : keys)
-    if (key.empty()) static_cast<void>(reader.raw(one));
+    if (key.empty() || reader.has(one)) static_cast<void>(reader.raw(one));
   static_cast<void>(reader.finish());
   if (key.empty() && diagnostics().size() == before)
     wrong(value, pointer, "missing-key", "this does nothing",
@@ -356,8 +354,8 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
 void ProgramReader::read_kind(ObjectReader& reader, const std::string& key, ProgramOp& op) {
   if (key == "work") {
     op.kind = OpKind::work;
-    const JsonValue& written = *reader.raw("work");
-    if (written.is_string()) op.time = parse_time(written.string()).value;
+    if (const JsonValue& written = *reader.raw("work"); written.is_string())
+      op.time = parse_time(written.string()).value;
     if (!op.time) op.number = expression(reader, "work", true);
   } else if (key == "send" || key == "post" || key == "receive") {
     op.kind = key == "receive" ? OpKind::receive : OpKind::send;
@@ -582,8 +580,7 @@ void ProgramReader::read_call(ObjectReader& reader, const std::string& key, Prog
   }
   op.call.in_place = false;
   if (operation == Operation::barrier) {
-    const JsonValue& written = *reader.raw(key);
-    if (!written.is_boolean() || !written.boolean())
+    if (const JsonValue& written = *reader.raw(key); !written.is_boolean() || !written.boolean())
       reader.wrong(key, "wrong-type", "a barrier has no buffer", {}, R"(write "barrier": true)");
     return;
   }

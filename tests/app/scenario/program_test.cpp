@@ -169,7 +169,7 @@ TEST(Programs, RefusesWhatMakesNoSense) {
                   "there is no buffer \"y\"");
   expect_contains(mistake_of(R"({"on": 0, "do": [{"recieve": "x"}]})"), "did you mean receive?");
   expect_contains(mistake_of(R"({"do": [{"all-reduce": "x", "out": "y"}]})"),
-                  "allowed: all-reduce, group, algorithm, chunks, channels, reduction, size, into");
+                  "allowed: group, algorithm, chunks, channels, reduction, size, all-reduce, into");
   expect_contains(mistake_of(R"({"on": "rank", "do": []})"), "this compares nothing");
   expect_contains(mistake_of(R"({"on": 4, "do": []})"), "there is no rank 4");
   expect_contains(mistake_of(R"({"on": [1, 2, 1], "do": []})"), "rank 1 is there twice");
