@@ -147,8 +147,11 @@ void write_job(Page& page, const StepExplanation& e) {
   row("steps", job.useful, "that need not be done again");
   if (!job.steps_done_twice) {
     row("checkpoints", job.checkpoints,
-        "one after every " + seconds_text(*job.interval_s) + " of work; the best is every " +
-            seconds_text(*job.best_interval_s));
+        job.checkpoints > 0
+            ? "one after every " + seconds_text(*job.interval_s) + " of work; the best is every " +
+                  seconds_text(*job.best_interval_s)
+            : "none: the job ends before the first, after " + seconds_text(*job.interval_s) +
+                  " of work");
     row("failures", 1 - job.useful - job.checkpoints, "restarts, and what they lost");
     if (job.time_s) page.paragraph("The whole job takes " + takes + ".");
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/run_job.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace collsim {
@@ -11,11 +12,19 @@ StepResult::Job random_failures(const FailurePlan& plan, int ranks, Time step) {
   if (plan.mtbf_ranks > 0) failures.mtbf *= static_cast<double>(plan.mtbf_ranks) / ranks;
   StepResult::Job result;
   result.best_interval_s = best_interval(failures);
-  result.interval_s = plan.interval ? plan.interval->seconds() : *result.best_interval_s;
-  result.useful = useful_fraction(failures, *result.interval_s);
-  result.checkpoints = result.useful * failures.checkpoint / *result.interval_s;
-  if (plan.steps > 0)
-    result.time_s = static_cast<double>(plan.steps) * step.seconds() / result.useful;
+  // A checkpoint is written between steps ...
+  result.interval_s =
+      std::max(plan.interval ? plan.interval->seconds() : *result.best_interval_s, step.seconds());
+  double work = *result.interval_s;
+  const double job = static_cast<double>(plan.steps) * step.seconds();
+  // ... and none after the last.
+  if (job > 0 && job <= work) {
+    work = job;
+    failures.checkpoint = 0;
+  }
+  result.useful = useful_fraction(failures, work);
+  result.checkpoints = result.useful * failures.checkpoint / work;
+  if (plan.steps > 0) result.time_s = job / result.useful;
   return result;
 }
 

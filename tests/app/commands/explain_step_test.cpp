@@ -71,6 +71,27 @@ TEST(ExplainStep, ALongPathLosesItsMiddle) {
                   "16 times in turn, the next 2 lines");
 }
 
+TEST(ExplainStep, AJobHasCheckpointsBetweenItsStepsOnly) {
+  const Folder folder;
+  const auto job_with = [&](const std::string& more) {
+    const std::string failures =
+        R"(, "failures": {"mtbf": "3h", "checkpoint": "60s", "restart": "10min", "steps": 10)" +
+        more + "}";
+    const std::string file =
+        folder.write("a.json", ddp_with(failures, R"("forward": "5ms", "backward": "10ms")"));
+    expect_contains(run_collsim({"explain", file}).out,
+                    more.empty() ? "none: the job ends" : "one");
+    return json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+  };
+  const json short_one = job_with("");
+  const double work = 10 * short_one["step_s"].get<double>();
+  EXPECT_EQ(short_one["job"]["checkpoints"], 0);
+  // One failure in 3 h, each of which costs half of the work and a restart.
+  EXPECT_NEAR(short_one["job"]["time_s"], work * (1 + (600 + work / 2) / 10800), 0.01 * work);
+  const json often = job_with(R"(, "interval": "1us")");
+  EXPECT_EQ(often["job"]["interval_s"], often["step_s"]);
+}
+
 TEST(ExplainStep, LateRanksAndLostSwitchesOfTheClusterAreKnobs) {
   const Folder folder;
   const std::string file = folder.write("a.json", R"({ "scenario": 1,
