@@ -250,19 +250,7 @@ void add_slack(const Case& one_case, const Simulation& simulation, const Recorde
   }
 }
 
-}  // namespace
-
-StepShares& StepShares::operator+=(const StepShares& more) {
-  computing += more.computing;
-  startup += more.startup;
-  wire += more.wire;
-  sharing += more.sharing;
-  flight += more.flight;
-  other += more.other;
-  return *this;
-}
-
-// Of the lines that come in turn there, or there.
+// `at`, or where the lines that come in turn there begin.
 std::size_t first_of_turn(const std::vector<ActionRun>& runs, std::size_t at) {
   for (std::size_t i = 0; i < at; ++i)
     if (const auto end = i + static_cast<std::size_t>(runs[i].in_turn); at < end) return i;
@@ -278,6 +266,18 @@ void leave_out_the_middle(std::vector<ActionRun>& runs, StepExplanation& result)
   result.lines_left_out = to - from;
   const auto begin = runs.begin() + static_cast<std::ptrdiff_t>(from);
   runs.erase(begin, begin + static_cast<std::ptrdiff_t>(to - from));
+}
+
+}  // namespace
+
+StepShares& StepShares::operator+=(const StepShares& more) {
+  computing += more.computing;
+  startup += more.startup;
+  wire += more.wire;
+  sharing += more.sharing;
+  flight += more.flight;
+  other += more.other;
+  return *this;
 }
 
 void explain_step_path(const Case& one_case, const Simulation& simulation,

@@ -334,6 +334,12 @@ JsonValue setting_value(const BestSetting& setting) {
         })}});
 }
 
+JsonValue left_out_value(const StepExplanation& e) {
+  if (e.lines_left_out == 0) return {};
+  return JsonValue::object({{"after", static_cast<std::int64_t>(e.left_out_after)},
+                            {"entries", static_cast<std::int64_t>(e.lines_left_out)}});
+}
+
 }  // namespace
 
 std::string to_text(const StepExplanation& explanation, const PageStyle& style) {
@@ -360,12 +366,6 @@ std::string to_text(const StepExplanation& explanation, const PageStyle& style) 
   }
   write_step_knobs(page, explanation);
   return page.take();
-}
-
-JsonValue left_out_value(const StepExplanation& e) {
-  if (e.lines_left_out == 0) return {};
-  return JsonValue::object({{"after", static_cast<std::int64_t>(e.left_out_after)},
-                            {"entries", static_cast<std::int64_t>(e.lines_left_out)}});
 }
 
 JsonValue to_value(const StepExplanation& e) {

@@ -34,18 +34,22 @@ std::string first_line_of(const char* file) {
   return line;
 }
 
+void nap(long time_ns) {
+  const timespec time{0, time_ns};
+  ::nanosleep(&time, nullptr);
+}
+
 // Hydra drops what it has not read yet from the pipe of a process that aborts.  Only calls that a
 // handler of a signal may make.
 void let_launcher_read() {
   constexpr int most_naps = 1000;
-  const timespec nap{0, 1'000'000};
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat kind {};
     if (::fstat(output, &kind) != 0 || !S_ISFIFO(kind.st_mode)) continue;
     int unread = 0;
     for (int naps = 0; naps < most_naps; ++naps) {
       if (::ioctl(output, FIONREAD, &unread) != 0 || unread == 0) break;
-      ::nanosleep(&nap, nullptr);
+      nap(1'000'000);
     }
   }
 }
@@ -78,11 +82,6 @@ extern "C" void watchdog_barks(int) {
   static_cast<void>(ignored);
   let_launcher_read();
   ::_exit(exit_of_lost_processes);
-}
-
-void nap(long time_ns) {
-  const timespec time{0, time_ns};
-  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace

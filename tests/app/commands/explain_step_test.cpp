@@ -80,7 +80,7 @@ TEST(ExplainStep, AJobHasCheckpointsBetweenItsStepsOnly) {
     const std::string file =
         folder.write("a.json", ddp_with(failures, R"("forward": "5ms", "backward": "10ms")"));
     expect_contains(run_collsim({"explain", file}).out,
-                    more.empty() ? "none: the job ends" : "one");
+                    more.empty() ? "none: the job ends" : "one after every");
     return json::parse(run_collsim({"explain", file, "--format", "json"}).out);
   };
   const json short_one = job_with("");
