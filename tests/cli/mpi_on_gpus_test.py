@@ -337,7 +337,9 @@ class CudaHostsFailures(OnHosts):
 
     def happens_to(self, which, what):
         file = self.file(ALL_REDUCE)
-        # In the runs of one row, because GPUs that are being started are waited for longer.
+        # In the runs of one row, because GPUs that are being started are waited for longer.  Who still
+        # needs data of the one that is gone gives up after 5 s; once all have theirs, only its report
+        # is missing, which comes within 60 s or never.
         long = ["--iters", "1000000", "--quiet"]
         begun = [self.folder / f"begun-{process}" for process in range(4)]
         environments = [
@@ -348,8 +350,8 @@ class CudaHostsFailures(OnHosts):
         time.sleep(2)
         os.kill(members[which], what)
         begin = time.monotonic()
-        self.finish(launcher, None, limit_s=90)
-        self.assertLess(time.monotonic() - begin, 60)
+        self.finish(launcher, None, limit_s=120)
+        self.assertLess(time.monotonic() - begin, 90)
 
     def test_a_process_that_is_killed_ends_all(self):
         self.happens_to(2, signal.SIGKILL)

@@ -144,15 +144,17 @@ class Failures(MpiTest):
             self.assertRegex(err, r"interrupted: \d+ of 4 points w\w+ measured")
 
     def happens_to(self, which, what):
-        # In one row, because data that are being laid out are waited for longer than runs.
+        # In one row, because data that are being laid out are waited for longer than runs.  Who still
+        # needs data of the one that is gone gives up after 5 s; once all have theirs, only its report
+        # is missing, which comes within 60 s or never.
         long = ["--iters", "1000000", "--quiet"]
         launcher = self.start(4, "validate", self.file(ALL_REDUCE), *long)
         members = self.wait_for_members(4)
         time.sleep(2)
         os.kill(members[which], what)
         begin = time.monotonic()
-        out, err = self.finish(launcher, None, limit_s=90)
-        self.assertLess(time.monotonic() - begin, 60)
+        out, err = self.finish(launcher, None, limit_s=120)
+        self.assertLess(time.monotonic() - begin, 90)
         return out + err
 
     def test_a_process_that_is_killed_ends_all(self):
