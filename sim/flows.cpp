@@ -133,16 +133,27 @@ Flows::BatchId Flows::new_batch(Kind kind) {
   batch.remaining = static_cast<double>(kind.bytes);
   batch.rate = 0;
   batch.heir = none;
+  if (!spare_room_.empty()) {
+    batch.members = std::move(spare_room_.back());
+    spare_room_.pop_back();
+  }
   return id;
+}
+
+// Batches come and go with every message; of huge ones little is kept.
+void Flows::keep_room(std::vector<Stream> members) {
+  constexpr std::size_t most_kept = 64, most_members = 4096;
+  const std::size_t room = members.capacity();
+  if (room == 0 || room > most_members || spare_room_.size() >= most_kept) return;
+  members.clear();
+  spare_room_.push_back(std::move(members));
 }
 
 void Flows::let_go(BatchId id) {
   Batch& batch = batches_[id];
   if (--batch.size > 0) return;
   if (batch.event_at != Time::never()) schedule(Time::never(), batch.event, id);
-  constexpr std::size_t few = 16;
-  batch.members.clear();
-  if (batch.members.capacity() > few) batch.members.shrink_to_fit();
+  keep_room(std::exchange(batch.members, {}));
   free_batches_.push_back(id);
 }
 

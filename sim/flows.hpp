@@ -134,6 +134,7 @@ class Flows {
   BatchId gathering(const Kind& kind, Time begins);
   BatchId new_batch(Kind kind);
   void let_go(BatchId id);  // of one member
+  void keep_room(std::vector<Stream> members);
   void schedule(Time when, Event event, BatchId id);
   void schedule_end(BatchId id);
   void push_event(BatchId id);
@@ -164,7 +165,8 @@ class Flows {
   std::vector<std::uint32_t> free_waiting_;
   std::vector<Batch> batches_;
   std::vector<BatchId> free_batches_;
-  std::array<BatchId, 8> latest_{};  // that wait to begin, or did
+  std::vector<std::vector<Stream>> spare_room_;  // for members of batches to come
+  std::array<BatchId, 8> latest_{};              // that wait to begin, or did
   std::size_t next_latest_ = 0;
   std::vector<BatchId> with_heirs_;
   MaxMin sharing_;
@@ -189,7 +191,7 @@ void Flows::end_batch(BatchId id, Time now, const OnEnd& on_end) {
   const Kind kind = batches_[id].kind;
   const Time begun = batches_[id].begun;
   const Time ended = std::max(now, kind.not_before);
-  const std::vector<Stream> members = std::move(batches_[id].members);
+  std::vector<Stream> members = std::move(batches_[id].members);
   for (const Stream stream : members) {
     const FirstMessage first = streams_[stream];
     if (first.batch != id) continue;
@@ -200,6 +202,7 @@ void Flows::end_batch(BatchId id, Time now, const OnEnd& on_end) {
                 ended, kind.latency});
     go_on_after(stream, now);
   }
+  keep_room(std::move(members));
   sharing_changed_ = sharing_changed_ || kind.bytes > 0;
 }
 

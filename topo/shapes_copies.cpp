@@ -22,8 +22,7 @@ void add_copy(Topology::Parts& parts, const Topology& machine, std::size_t numbe
     const NodeKind kind = machine.kind(NodeId(i));
     std::string name = kind == NodeKind::gpu ? "gpu" + std::to_string(parts.rank_nodes.size())
                                              : prefix + machine.name(NodeId(i));
-    parts.node_by_name.emplace(name, NodeId(parts.kinds.size()));
-    parts.names.push_back(std::move(name));
+    parts.names.add(std::move(name));
     add_nodes(parts, kind, 1);
   }
   for (std::size_t id = 0; id < machine.links().size(); id += 2) {
@@ -35,8 +34,7 @@ void add_copy(Topology::Parts& parts, const Topology& machine, std::size_t numbe
 
 void join_nics(Topology::Parts& parts, const LinkParameters& link) {
   const NodeId joint(parts.kinds.size());
-  parts.names.emplace_back("network");
-  parts.node_by_name.emplace("network", joint);
+  parts.names.add("network");
   add_nodes(parts, NodeKind::network_switch, 1);
   for (std::size_t node = 0; node < joint.index(); ++node)
     if (parts.kinds[node] == NodeKind::nic) add_cable(parts, NodeId(node), joint, link);

@@ -339,8 +339,8 @@ NodeId add_graphs(Topology::Parts& parts, const Topology& node, std::size_t node
         if (is_nic(NodeId(i)) != nic) continue;
         const NodeKind kind = node.kind(NodeId(i));
         const std::string prefix = nodes > 1 ? concat("node", copy, ".") : "";
-        parts.names.push_back(kind == NodeKind::gpu ? concat("gpu", parts.rank_nodes.size())
-                                                    : prefix + node.name(NodeId(i)));
+        parts.names.add(kind == NodeKind::gpu ? concat("gpu", parts.rank_nodes.size())
+                                              : prefix + node.name(NodeId(i)));
         add_nodes(parts, kind, 1);
       }
   parts.protocols = node.parts().protocols;
@@ -362,10 +362,7 @@ NodeId add_graphs(Topology::Parts& parts, const Topology& node, std::size_t node
 
 void name_all(Topology::Parts& parts) {
   for (const Topology::Parts::Level& level : parts.levels)
-    for (std::size_t i = 0; i < level.count; ++i)
-      parts.names.push_back(level.name + std::to_string(i));
-  for (std::size_t i = 0; i < parts.names.size(); ++i)
-    parts.node_by_name.emplace(parts.names[i], NodeId(i));
+    for (std::size_t i = 0; i < level.count; ++i) parts.names.add(level.name + std::to_string(i));
 }
 
 }  // namespace

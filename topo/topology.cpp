@@ -35,9 +35,8 @@ void check_nodes(const Topology::Parts& parts) {
     COLLSIM_CHECK(std::is_sorted(parts.kinds.begin(), parts.kinds.end()),
                   "nodes without names must be sorted by kind");
   } else {
-    COLLSIM_CHECK(
-        parts.names.size() == parts.kinds.size() && parts.node_by_name.size() == parts.kinds.size(),
-        "either every node needs a unique name, or none may have one");
+    COLLSIM_CHECK(parts.names.size() == parts.kinds.size(),
+                  "either every node needs a name, or none may have one");
   }
 }
 
@@ -192,11 +191,7 @@ std::optional<std::size_t> number_after(std::string_view prefix, std::string_vie
 }  // namespace
 
 std::optional<NodeId> Topology::find_node(const std::string& name) const {
-  if (!parts_->names.empty()) {
-    const auto found = parts_->node_by_name.find(name);
-    if (found == parts_->node_by_name.end()) return std::nullopt;
-    return found->second;
-  }
+  if (!parts_->names.empty()) return parts_->names.find(name);
   for (const Parts::Level& level : parts_->levels)
     if (const auto number = number_after(level.name, name); number && *number < level.count)
       return NodeId(level.first.index() + *number);
@@ -316,10 +311,10 @@ NodeId TopologyBuilder::add_node(NodeKind kind, const std::string& name) {
   std::string own_name = name;
   std::size_t& number = count_of_kind_[static_cast<std::size_t>(kind)];
   if (own_name.empty()) own_name = to_string(kind) + std::to_string(number);
-  if (!parts_.node_by_name.emplace(own_name, node).second)
+  if (!names_.insert(own_name).second)
     throw_error(ErrorCode::invalid_argument,
                 "device '" + own_name + "' exists twice; device names must be unique");
-  parts_.names.push_back(std::move(own_name));
+  parts_.names.add(std::move(own_name));
   add_nodes(parts_, kind, 1);
   ++number;
   return node;

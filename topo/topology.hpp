@@ -9,11 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "topo/equal_ways.hpp"
 #include "topo/ids.hpp"
+#include "topo/node_names.hpp"
 #include "topo/protocols.hpp"
 #include "topo/turns.hpp"
 #include "topo/units.hpp"
@@ -195,8 +196,7 @@ class Topology {
     std::vector<Protocols> protocols = {Protocols{}};       // the few kinds that links have
     std::vector<LinkSegments> segments = {LinkSegments{}};  // likewise
     std::vector<NodeId> rank_nodes;
-    std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
-    std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names
+    NodeNames names;  // empty: named by kind and number, nodes sorted by kind
     std::vector<int> dims;
     // Switches by level, lowest first ("leaf", "spine"); empty: all are called "switch<n>".
     struct Level {
@@ -247,6 +247,7 @@ class TopologyBuilder {
   void check_ends(NodeId from, NodeId to, const LinkParameters& parameters) const;
 
   Topology::Parts parts_;
+  std::unordered_set<std::string> names_;
   std::array<std::size_t, 4> count_of_kind_{};
 };
 

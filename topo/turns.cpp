@@ -69,13 +69,14 @@ Turns Turns::common(const std::vector<TurnDigit>& network, const std::vector<Tur
 }
 
 Rank Turns::turned(Rank rank, Rank by) const {
-  std::size_t result = 0;
-  std::size_t weight = 1;
-  std::size_t number = rank.index();
-  std::size_t turn = by.index();
+  std::uint32_t result = 0;
+  std::uint32_t weight = 1;
+  auto number = static_cast<std::uint32_t>(rank.index());
+  auto turn = static_cast<std::uint32_t>(by.index());
   for (auto digit = digits_.rbegin(); digit != digits_.rend(); ++digit) {
-    const std::size_t back = turn % digit->size / digit->step * digit->step;
-    const std::size_t place = number % digit->size + digit->size - back;
+    const std::uint32_t turned = turn % digit->size;
+    const std::uint32_t back = turned - (digit->step == 1 ? 0 : turned % digit->step);
+    const std::uint32_t place = number % digit->size + (digit->size - back);
     result += weight * (place >= digit->size ? place - digit->size : place);
     weight *= digit->size;
     number /= digit->size;

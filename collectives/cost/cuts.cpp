@@ -145,9 +145,11 @@ class NetworkCuts::Search {
     passed_.assign(is_member.size(), false);
     if (!question_.from_all) passed_[order.front()] = true;
     if (!set_out()) return best_;
+    std::size_t tried = 0;
     for (const std::uint32_t target : order) {
       if (passed_[target]) continue;
       if (!question_.at_everyone && target != order.front()) break;
+      if (takes_too_long(tried++, order.size())) return best_;
       MaxFlow::Answer answer;
       while ((answer = flow_->brings(target, needed_, most_work)) == MaxFlow::Answer::no) {
         if (flow_->capacity_of_cut() == 0) return std::nullopt;
@@ -166,6 +168,13 @@ class NetworkCuts::Search {
   [[nodiscard]] const BlockOfDevice& found() const { return found_; }
 
  private:
+  // At this rate all targets would take far more than is allowed.
+  [[nodiscard]] bool takes_too_long(std::size_t tried, std::size_t targets) const {
+    constexpr std::uint64_t to_tell = most_work / 20, far = 2 * most_work;
+    return flow_->work() > to_tell &&
+           flow_->work() / std::max<std::size_t>(tried, 1) > far / targets;
+  }
+
   // With best_ = p / q: a supply of p for every member, links of q B, and p (K-1) needed.
   bool set_out() {
     const std::int64_t capacity = best_.capacity / common_;

@@ -319,8 +319,7 @@ Topology node_of(const Graph& graph) {
   Topology::Parts parts;
   parts.shape = "explicit";
   for (const GraphDevice& device : graph.devices()) {
-    parts.node_by_name.emplace(device.name, NodeId(parts.kinds.size()));
-    parts.names.push_back(device.name);
+    parts.names.add(device.name);
     add_nodes(parts, device.kind, 1);
   }
   for (const Cable& cable : graph.cables())
