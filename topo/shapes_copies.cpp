@@ -17,6 +17,7 @@ std::size_t count_of(const Topology& machine, NodeKind kind) {
 
 void add_copy(Topology::Parts& parts, const Topology& machine, std::size_t number) {
   const std::size_t first = parts.kinds.size();
+  const std::size_t first_link = parts.links.size();
   const std::string prefix = "node" + std::to_string(number) + ".";
   for (std::size_t i = 0; i < machine.node_count(); ++i) {
     const NodeKind kind = machine.kind(NodeId(i));
@@ -25,10 +26,11 @@ void add_copy(Topology::Parts& parts, const Topology& machine, std::size_t numbe
     parts.names.add(std::move(name));
     add_nodes(parts, kind, 1);
   }
-  for (std::size_t id = 0; id < machine.links().size(); id += 2) {
-    const Link& link = machine.link(LinkId(id));
-    add_cable(parts, NodeId(first + link.from.index()), NodeId(first + link.to.index()),
-              machine.parameters(LinkId(id)));
+  for (Link link : machine.links()) {
+    link.from = NodeId(first + link.from.index());
+    link.to = NodeId(first + link.to.index());
+    link.resource = LinkId(first_link + link.resource.index());
+    parts.links.push_back(link);
   }
 }
 
@@ -102,6 +104,8 @@ Topology make_switched_copies(const Topology& node, std::size_t nodes,
   if (nodes == 1) {
     parts = node.parts();
   } else {
+    parts.protocols = node.parts().protocols;
+    parts.segments = node.parts().segments;
     for (std::size_t i = 0; i < nodes; ++i) add_copy(parts, node, i);
     join_nics(parts, nic_link);
     if (std::none_of(parts.links.begin(), parts.links.end(), std::mem_fn(&Link::half_duplex)))

@@ -152,7 +152,7 @@ StepExplanation explain_step(const Scenario& scenario, std::size_t point, const 
   result.scheme = chosen.step->scheme;
   result.machine = chosen.cluster->description;
   Diagnostics ignored;  // the case was made before
-  ClusterCache clusters;
+  ClusterCache clusters(scenario);
   const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
   Variations variations(scenario, point);
   if (!record_path(chosen, result))

@@ -9,7 +9,8 @@
 
 namespace collsim {
 
-Variations::Variations(const Scenario& scenario, std::size_t point) : point_(scenario) {
+Variations::Variations(const Scenario& scenario, std::size_t point)
+    : point_(scenario), clusters_(scenario) {
   point_.axes.clear();
   for (const auto& [path, value] : scenario.params(point))
     point_.axes.push_back({{path}, {{value}}, {}});

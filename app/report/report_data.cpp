@@ -301,7 +301,7 @@ JsonValue report_data(const StoredResults& results, const std::optional<std::siz
     data.set("step_work", step_work(results, *scenario));
     add_step_pictures(results, *scenario, asked_point, data);
   } else if (!rows_of(results).empty()) {
-    ClusterCache clusters;
+    ClusterCache clusters(*scenario);
     data.set("formula_curves", formula_curves(rows_of(results), *scenario, clusters));
     data.set("link_rates", link_rates(rows_of(results), *scenario, clusters));
     Drawing drawing(results, *scenario, clusters, data);

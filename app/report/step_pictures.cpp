@@ -160,7 +160,7 @@ void add_step_pictures(const StoredResults& results, const Scenario& scenario,
   for (std::size_t row = 0; asked_point && row < rows.size(); ++row)
     if (is_about(rows[row], scenario, *asked_point)) chosen = {row};
   JsonValue pictures = JsonValue::array();
-  ClusterCache clusters;
+  ClusterCache clusters(scenario);
   for (const std::size_t row : chosen) {
     const std::optional<std::size_t> point = point_of(scenario, rows[row], row);
     Diagnostics diagnostics;

@@ -48,7 +48,7 @@ JsonValue work_of(const Workload& workload, std::uint64_t& lines_left) {
 JsonValue step_work(const StoredResults& results, const Scenario& scenario) {
   const JsonValue::Array& rows = rows_of(results);
   JsonValue all = JsonValue::array();
-  ClusterCache clusters;
+  ClusterCache clusters(scenario);
   std::uint64_t lines_left = most_lines;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::optional<std::size_t> point =

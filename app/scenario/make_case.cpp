@@ -242,12 +242,13 @@ bool is_range(const Axis& axis) {
 class PointChecker {
  public:
   PointChecker(const Scenario& scenario, std::size_t max_checks, const UnknownParts& unknown,
-               Diagnostics& diagnostics)
+               ClusterCache& clusters, Diagnostics& diagnostics)
       : scenario_(&scenario),
         max_checks_(max_checks),
         unknown_(&unknown),
         diagnostics_(&diagnostics),
-        defaults_(scenario) {}
+        defaults_(scenario),
+        clusters_(&clusters) {}
 
   PointReading check() {
     base_ = read(0);
@@ -284,7 +285,7 @@ class PointChecker {
   // Reports only what no point before had wrong at the same place.
   PointReading read(std::size_t point) {
     Diagnostics mistakes;
-    PointReading reading = read_point(*scenario_, point, *unknown_, clusters_, mistakes);
+    PointReading reading = read_point(*scenario_, point, *unknown_, *clusters_, mistakes);
     count_work(reading);
     const std::vector<Diagnostic> sorted = mistakes.sorted();
     for (const Diagnostic& mistake : sorted)
@@ -320,7 +321,7 @@ class PointChecker {
   const UnknownParts* unknown_;
   Diagnostics* diagnostics_;
   CommonDefaults defaults_;
-  ClusterCache clusters_;
+  ClusterCache* clusters_;
   PointReading base_;
   std::set<Key> seen_;
   std::shared_ptr<const Cluster> last_cluster_;
@@ -343,6 +344,10 @@ bool UnknownParts::explain(const Diagnostic& mistake) const {
       is_one_of(mistake.code, {"out-of-range", "unknown-name", "no-such-link"}))
     return true;
   return any_in("collective.dtype") && mistake.code == "not-whole-elements";
+}
+
+ClusterCache::ClusterCache(const Scenario& scenario) {
+  if (scenario.checked_clusters != nullptr) *this = *scenario.checked_clusters;
 }
 
 std::shared_ptr<const Cluster> ClusterCache::get(const JsonValue& cluster,
@@ -393,8 +398,9 @@ std::optional<Case> make_case(const Scenario& scenario, std::size_t point, Clust
 }
 
 PointReading check_points(const Scenario& scenario, std::size_t max_checks,
-                          const UnknownParts& unknown, Diagnostics& diagnostics) {
-  return PointChecker(scenario, max_checks, unknown, diagnostics).check();
+                          const UnknownParts& unknown, ClusterCache& clusters,
+                          Diagnostics& diagnostics) {
+  return PointChecker(scenario, max_checks, unknown, clusters, diagnostics).check();
 }
 
 }  // namespace collsim

@@ -17,6 +17,10 @@ namespace collsim {
 // One per thread.
 class ClusterCache {
  public:
+  ClusterCache() = default;
+  // With what checking the scenario has read.
+  explicit ClusterCache(const Scenario& scenario);
+
   // Null when something is wrong with it, which is then in the diagnostics.
   [[nodiscard]] std::shared_ptr<const Cluster> get(const JsonValue& cluster,
                                                    Diagnostics& diagnostics);
@@ -64,6 +68,7 @@ struct PointReading {
 // defaults that hold at all of them, so that the document with this in place of its parts means the
 // same.
 [[nodiscard]] PointReading check_points(const Scenario& scenario, std::size_t max_checks,
-                                        const UnknownParts& unknown, Diagnostics& diagnostics);
+                                        const UnknownParts& unknown, ClusterCache& clusters,
+                                        Diagnostics& diagnostics);
 
 }  // namespace collsim

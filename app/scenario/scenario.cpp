@@ -94,7 +94,9 @@ class ScenarioReader {
     const UnknownParts unknown = read_sweep_and_parts();
     read_measure_and_expectations();
     static_cast<void>(reader_.finish());
-    resolve(check_points(scenario_, options_->max_checks, unknown, *diagnostics_));
+    const auto clusters = std::make_shared<ClusterCache>();
+    resolve(check_points(scenario_, options_->max_checks, unknown, *clusters, *diagnostics_));
+    scenario_.checked_clusters = clusters;
     if (options_->also_check) also_check();
     if (!diagnostics_->empty()) return std::nullopt;
     return std::move(scenario_);

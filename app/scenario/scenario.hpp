@@ -26,6 +26,7 @@
 
 namespace collsim {
 
+class ClusterCache;
 struct TrainingStep;
 
 // One thing to simulate: a point of a sweep, with nothing left to look up.
@@ -93,6 +94,7 @@ struct Scenario {
   // each value came from.  What a sweep changes has the value of the first point.  It is a
   // scenario itself, which gives the same results.
   JsonValue resolved;
+  std::shared_ptr<const ClusterCache> checked_clusters;  // what checking it has read
 
   // Whether it has a workload, not a collective.
   [[nodiscard]] bool is_step() const { return resolved.find("workload") != nullptr; }

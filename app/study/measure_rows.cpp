@@ -223,7 +223,7 @@ void measure_rows(const Scenario& scenario, const MeasureOptions& options, Resul
   COLLSIM_CHECK(results.rows.size() == scenario.points(),
                 "every point is predicted before any runs");
   results.comparison = options.how;
-  ClusterCache clusters;
+  ClusterCache clusters(scenario);
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     if (options.stop != nullptr && *options.stop) {
       results.rows.resize(i);

@@ -184,21 +184,27 @@ struct NcclWay {
   Case simulated;  // cut_evenly()
   Time least;
   // What `least` is of.  More is asked only where simulating takes a while.
-  enum class Known : std::uint8_t { collective, traffic, chains } known = Known::collective;
+  enum class Known : std::uint8_t { launch, starts, traffic, chains } known = Known::launch;
 };
 
 NcclWay way_of(Case candidate, std::size_t place) {
-  constexpr double large = 20'000;  // instructions
   NcclWay way{.place = place, .one_case = with_schedule(std::move(candidate))};
-  const Case& made = way.one_case;
-  way.simulated = cut_evenly(made);
-  way.least = lower_bound(made.collective, made.cluster->topology) + made.costs.launch;
-  if (effort_of(made, *made.schedule).instructions <= large) way.known = NcclWay::Known::chains;
+  way.simulated = cut_evenly(way.one_case);
+  way.least = way.one_case.costs.launch;
   return way;
 }
 
-// Finds a larger bound, if it can, that need not be larger than `enough`: from its own traffic and
-// the first messages of chains of causes; then from longer chains, as of a ring of very many ranks.
+// Sooner simulated than looked at.
+bool is_quick(const Case& made) {
+  constexpr double few = 20'000, very_many = 2'000'000;  // instructions
+  const double of_all = effort_of(made, *made.schedule).instructions;
+  return of_all <= few ||
+         (of_all <= very_many && of_all / expected_ranks_for_each(made, *made.schedule) <= few);
+}
+
+// Finds a larger bound, if it can, that need not be larger than `enough`: from the first messages
+// of chains of causes; then from its own traffic; then from longer chains, as of a ring of very
+// many ranks.
 void learn_more(NcclWay& way, Time enough) {
   constexpr ChainBudget short_chains{.messages = 200, .instructions = 20'000};
   constexpr ChainBudget long_chains{.messages = 6'000, .instructions = 5'000'000};
@@ -206,11 +212,15 @@ void learn_more(NcclWay& way, Time enough) {
   const Topology& topology = made.cluster->topology;
   const Time launch = made.costs.launch;
   CausalChains chains(topology, *made.schedule);
-  if (way.known == NcclWay::Known::collective) {
+  if (way.known == NcclWay::Known::launch) {
+    way.known = is_quick(made) ? NcclWay::Known::chains : NcclWay::Known::starts;
+    way.least = std::max(way.least, launch + chains.longest(enough, short_chains));
+    return;
+  }
+  if (way.known == NcclWay::Known::starts) {
     way.known = NcclWay::Known::traffic;
     const LinkLoad load(made.collective, made.choice, topology);
-    way.least = std::max(way.least, launch + std::max(load.at_least(made.schedule->chunks()),
-                                                      chains.longest(enough, short_chains)));
+    way.least = std::max(way.least, launch + load.at_least(made.schedule->chunks()));
     return;
   }
   way.least = std::max(way.least, launch + chains.longest(enough, long_chains));
@@ -234,6 +244,7 @@ CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
 Time enough_to_know(const std::vector<NcclWay>& ways, const NcclWay& way,
                     const std::optional<Chosen>& best) {
   if (best) return best->row.time;
+  if (way.known == NcclWay::Known::launch) return Time::never();
   Time other = Time::never();
   for (const NcclWay& one : ways)
     if (&one != &way) other = std::min(other, one.least);

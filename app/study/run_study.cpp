@@ -215,7 +215,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   }
 
   void work(std::size_t job) {
-    ClusterCache clusters;
+    ClusterCache clusters(scenario_);
     CutsCache cuts;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);

@@ -61,7 +61,7 @@ std::vector<double> costs_along(const Scenario& scenario, std::size_t length, st
 // As logarithms: only their order counts.
 std::vector<float> estimated_costs(const Scenario& scenario) {
   std::vector<float> costs(scenario.points(), 0);
-  ClusterCache clusters;
+  ClusterCache clusters(scenario);
   std::size_t stride = costs.size();
   for (const Axis& axis : scenario.axes) {
     const std::size_t length = axis.points.size();

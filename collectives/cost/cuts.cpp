@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "collectives/cost/max_flow.hpp"
@@ -44,6 +45,19 @@ std::pair<std::vector<MaxFlow::Arc>, std::int64_t> arcs_of(const Topology& topol
     arcs.push_back({from, to, link.bandwidth.bytes_per_second() / common});
   }
   return {std::move(arcs), common};
+}
+
+// Every cable is as wide in both directions, so a cut is, too.
+bool is_as_wide_backwards(const Topology& topology) {
+  const std::span<const Link> links = topology.links();
+  if (links.size() % 2 != 0) return false;
+  for (std::size_t id = 0; id < links.size(); id += 2) {
+    const Link &there = links[id], &back = links[id + 1];
+    if (there.from != back.to || there.to != back.from || there.bandwidth != back.bandwidth ||
+        there.down != back.down)
+      return false;
+  }
+  return true;
 }
 
 struct LeastTime {
@@ -237,6 +251,7 @@ std::optional<NetworkCuts::Rate> NetworkCuts::search(Operation operation, int ro
     case Operation::all_reduce: {
       // Any cut has the first member on one side or on the other.
       const std::optional<Rate> out = answer(question);
+      if (is_as_wide_backwards(topology_)) return out;
       question.backwards = true;
       const std::optional<Rate> in = answer(question);
       if (!out || !in) return std::nullopt;
