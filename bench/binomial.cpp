@@ -25,7 +25,7 @@ Schedule broadcast() {
 }  // namespace
 
 std::vector<Case> binomial_cases() {
-  const Limit limit{.loops = 50, .peak_bytes = 600e6};
+  const Limit limit{.loops = 50, .peak_bytes = 475e6};
   return {
       {.name = "binomial_broadcast/1048576",
        .item = "messages",

@@ -41,7 +41,7 @@ void ConnectionTable::make_room_for_links(Path& path, std::size_t links) {
     throw_error(ErrorCode::too_large, "the routes of all open connections have more than " +
                                           std::to_string(links_.size()) + " links");
   path.links_begin = static_cast<std::uint32_t>(links_.size());
-  path.links_room = static_cast<std::uint32_t>(room);
+  path.room_bits = static_cast<std::uint8_t>(std::bit_width(room));
   links_.resize(links_.size() + room);
 }
 

@@ -62,8 +62,8 @@ struct Path {
   // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
   // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
   // Dataflow engine only: uneven: links that differ in startup or bandwidth, or cost what the size
-  // of a message says; shared: with other connections.  Event engine only: own_first: the first
-  // link serves nobody but the source.
+  // of a message says; shared: with other connections.  own_first: the first link serves nobody but
+  // the source; in the dataflow engine, several of its connections, and the others serve this one.
   enum Kind : std::uint8_t {
     within_rank = 0,
     exclusive = 1,
@@ -76,15 +76,16 @@ struct Path {
 
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
-  // Dataflow engine only.  The largest startup, the smallest bandwidth; of use only where its links
-  // are of one kind.
+  // Dataflow engine only; of use only where its links are of one kind.
   Time latency{};
-  Time startup{};
-  Bandwidth bandwidth = unlimited;
+  Time startup{};   // the largest
   Time duration{};  // of a message: alpha + n/B
   std::uint32_t links_begin = 0;
   std::uint32_t links_count = 0;
-  std::uint32_t links_room = 0;
+  // Where connections share their first link (dataflow engine): the number of that which knows when
+  // it is free again.
+  std::uint32_t keeper = 0;
+  std::uint8_t room_bits = 0;  // 0: there is no room for links; else for 2 to the power of this - 1
   std::uint8_t kinds = within_rank;
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
@@ -94,17 +95,19 @@ struct Path {
   // Links in series that are alike and serve nobody else take a message as one link does: at the
   // second link it never waits.
   [[nodiscard]] bool is_like_one_link() const { return kinds == exclusive; }
-  void add(const Link& link) {
+  [[nodiscard]] bool shares_first_link_only() const { return kinds == (exclusive | own_first); }
+  [[nodiscard]] std::size_t links_room() const { return (std::size_t{1} << room_bits) >> 1U; }
+  void add(const Link& link, const Link& first) {
     const Kind kind = link.sharing == Sharing::exclusive ? exclusive : fair;
-    if (kinds != within_rank && (startup != link.startup || bandwidth != link.bandwidth))
+    if (kinds != within_rank && (startup != link.startup || first.bandwidth != link.bandwidth))
       kinds |= uneven;
     if (link.segments != 0) kinds |= uneven;
     kinds |= kind;
     startup = std::max(startup, link.startup);
-    bandwidth = std::min(bandwidth, link.bandwidth);
     latency += link.latency;
   }
-  void set_duration(Bytes bytes) {
+  // With the smallest bandwidth of its links.
+  void set_duration(Bytes bytes, Bandwidth bandwidth) {
     duration = startup + transfer_time(bytes, bandwidth);
     COLLSIM_CHECK(duration >= Time{} && latency >= Time{},
                   "a message would arrive before it is sent, or free a link before it took it");
@@ -121,12 +124,12 @@ struct Connection {
   LaneNumber target = 0;
   std::uint32_t number = 0;         // in order of opening; used again after closing
   std::uint32_t next_plus_one = 0;  // with the same hash, or also closed; 0: none
+  Time first_free{};                // see Path::keeper
   Time left_at{};                   // when the last byte of its messages so far left the sender
   // Elements of a message sent now, for which path.duration is right (dataflow engine only).
   std::int64_t message_size = -1;
-  std::uint64_t counted = 0;  // messages that are in Lanes::elements_sent
 };
-static_assert(sizeof(Connection) == 136, "there may be millions");
+static_assert(sizeof(Connection) == 128, "there may be millions");
 
 // All connections of a simulation: looked up by source and target, at stable addresses, in order of
 // opening.
@@ -221,19 +224,17 @@ inline void ConnectionTable::close(Connection& connection) {
   queue.room = 1;
   Path& path = connection.path;
   path.latency = path.startup = Time{};
-  path.bandwidth = Path::unlimited;
   path.links_count = 0;
   path.kinds = Path::within_rank;
   connection.left_at = Time{};
   connection.message_size = -1;
-  connection.counted = 0;
 }
 
 inline void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
   connection.queue.limit = limit_;
   connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
   Path& path = connection.path;
-  if (links.size() > path.links_room) make_room_for_links(path, links.size());
+  if (links.size() > path.links_room()) make_room_for_links(path, links.size());
   path.links_count = static_cast<std::uint32_t>(links.size());
   LinkId* place = links_.data() + path.links_begin;
   for (const LinkId link : links) *place++ = link;  // too few for memmove

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/engines.hpp"
@@ -33,11 +35,15 @@ class DataflowNetwork {
     return link_is_contended_ || wiring_.messages_meet_their_copies() ||
            (links_ && !links_->is_in_order());
   }
-  [[nodiscard]] RankWiring& wiring() { return wiring_; }
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
-  static void set_duration(Path& path, Bytes bytes) { path.set_duration(bytes); }
+  void set_duration(Connection& connection, Bytes bytes) {
+    Bandwidth bandwidth = Path::unlimited;
+    for (const LinkId id : lanes_.connections.links(connection))
+      bandwidth = std::min(bandwidth, topology_.link(id).bandwidth);
+    connection.path.set_duration(bytes, bandwidth);
+  }
   // Stays open: its links still know it.
   void release(const Connection& connection, Direction direction) {
     if (direction == Direction::out) lanes_.note_left(connection);
@@ -55,10 +61,21 @@ class DataflowNetwork {
   }
   static void note_call(LaneNumber, bool, Time) {}
 
+  // Once all lanes have finished or wait for ever.  What only they needed makes room for it.
+  [[nodiscard]] Simulation result() {
+    first_user_ = std::vector<std::uint32_t>();
+    lanes_.runnable = std::vector<LaneNumber>();
+    links_.reset();
+    return wiring_.result(Engine::dataflow);
+  }
+
  private:
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
 
   void note_users(Connection& connection);
+  [[nodiscard]] bool shares_first_link_only(Connection& connection, Connection& other,
+                                            std::size_t place);
+  void end_sharing_of_first_links();
   OrderedLinks& links_in_order() {
     if (!links_) links_.emplace(topology_);
     return *links_;
@@ -72,6 +89,7 @@ class DataflowNetwork {
   std::vector<std::uint32_t> first_user_;  // by link: the first connection over it
   std::optional<OrderedLinks> links_;      // of routes that are not like one link
   bool link_is_contended_ = false;
+  bool first_links_are_shared_ = true;  // without links_
 };
 
 template <class Recorder>
@@ -80,15 +98,18 @@ Connection* DataflowNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   if (Connection* const known = lanes_.connections.find(ends.source, ends.target)) return known;
   Connection& connection = wiring_.open(ends);
-  for (const LinkId id : lanes_.connections.links(connection))
-    connection.path.add(topology_.link(id));
+  const std::span<const LinkId> route = lanes_.connections.links(connection);
+  for (const LinkId id : route)
+    connection.path.add(topology_.link(id), topology_.link(route.front()));
   note_users(connection);
   return link_is_contended_ || wiring_.messages_meet_their_copies() ? nullptr : &connection;
 }
 
 template <class Recorder>
 void DataflowNetwork<Recorder>::note_users(Connection& connection) {
-  for (const LinkId id : lanes_.connections.links(connection)) {
+  const std::span<const LinkId> route = lanes_.connections.links(connection);
+  for (std::size_t place = 0; place < route.size(); ++place) {
+    const LinkId id = route[place];
     const Link& link = topology_.link(id);
     std::uint32_t& first = first_user_[link.resource.index()];
     if (wiring_.has_copies_on(id)) link_is_contended_ = true;
@@ -100,10 +121,45 @@ void DataflowNetwork<Recorder>::note_users(Connection& connection) {
     Connection& other = lanes_.connections[first];
     if (link.sharing == Sharing::fair || other.source != connection.source)
       link_is_contended_ = true;
+    if (shares_first_link_only(connection, other, place)) continue;
+    end_sharing_of_first_links();
     if (other.path.is_like_one_link() && !Recorder::enabled)
-      links_in_order().take_over(other, lanes_.connections.links(other));
+      links_in_order().take_over(other, lanes_.connections.links(other), Time{});
     other.path.kinds |= Path::shared;
     connection.path.kinds |= Path::shared;
+  }
+}
+
+// Of links that are alike only the first makes messages wait, in the order in which their lane
+// sends them: so one time is all that must be known of it.
+template <class Recorder>
+bool DataflowNetwork<Recorder>::shares_first_link_only(Connection& connection, Connection& other,
+                                                       std::size_t place) {
+  if (Recorder::enabled || !first_links_are_shared_ || link_is_contended_ || place > 0)
+    return false;
+  const auto resource_of = [this](LinkId id) { return topology_.link(id).resource; };
+  const bool is_its_first = resource_of(lanes_.connections.links(other).front()) ==
+                            resource_of(lanes_.connections.links(connection).front());
+  const bool is_free_behind = other.path.is_like_one_link() || other.path.shares_first_link_only();
+  if (!is_its_first || !is_free_behind || !connection.path.is_like_one_link()) return false;
+  if (other.path.is_like_one_link()) other.first_free = other.left_at;
+  other.path.keeper = connection.path.keeper = other.number;
+  other.path.kinds |= Path::own_first;
+  connection.path.kinds |= Path::own_first;
+  return true;
+}
+
+// Some of them share other links, too.
+template <class Recorder>
+void DataflowNetwork<Recorder>::end_sharing_of_first_links() {
+  if (Recorder::enabled || !std::exchange(first_links_are_shared_, false)) return;
+  for (std::size_t number = 0; number < lanes_.connections.size(); ++number) {
+    Connection& connection = lanes_.connections[number];
+    if (!connection.path.shares_first_link_only()) continue;
+    if (connection.queue.sent > 0)
+      links_in_order().take_over(connection, lanes_.connections.links(connection),
+                                 lanes_.connections[connection.path.keeper].first_free);
+    connection.path.kinds = Path::exclusive | Path::shared;
   }
 }
 
@@ -132,6 +188,10 @@ inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, 
   if (!Recorder::enabled && path.is_like_one_link()) [[likely]] {
     connection.left_at = std::max(ready, connection.left_at) + path.duration;
     slot.time = connection.left_at + path.latency;
+  } else if (!Recorder::enabled && path.shares_first_link_only()) {
+    Time& free_at = lanes_.connections[connection.path.keeper].first_free;
+    free_at = connection.left_at = std::max(ready, free_at) + path.duration;
+    slot.time = free_at + path.latency;
   } else if (path.is_free()) {
     slot.time = ready;
   } else if (!Recorder::enabled && !path.crosses(Path::exclusive)) {
@@ -174,13 +234,13 @@ std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
     if (network.link_is_contended()) return std::nullopt;
     if (lanes.all_finished()) {
       if (quotient != nullptr && !lanes.all_received()) return std::nullopt;
-      return network.wiring().result(Engine::dataflow);
+      return network.result();
     }
     raise_run_ahead(lanes);
     if (!lanes.runnable.empty()) continue;
     if (quotient != nullptr) return std::nullopt;
     if (!options.may_hang) lanes.report_stuck();
-    return network.wiring().result(Engine::dataflow);
+    return network.result();
   }
 }
 

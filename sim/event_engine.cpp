@@ -82,7 +82,7 @@ class EventNetwork {
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
-  static void set_duration(const Path&, Bytes) {}  // each link has its own
+  static void set_duration(const Connection&, Bytes) {}  // each link has its own
   void release(Connection& connection, Direction direction);
   [[nodiscard]] bool may_post(LaneNumber lane, const Connection& connection,
                               const InstructionTimes& times);

@@ -140,7 +140,7 @@ Flows::BatchId Flows::new_batch(Kind kind) {
   return id;
 }
 
-// Batches come and go with every message; of huge ones little is kept.
+// Batches come and go with every message, so their room is kept, but for that of huge ones.
 void Flows::keep_room(std::vector<Stream> members) {
   constexpr std::size_t most_kept = 64, most_members = 4096;
   const std::size_t room = members.capacity();

@@ -51,7 +51,7 @@ concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection
   std::bool_constant<N::arrivals_are_known>();
   { network.connect(lane, peer, Direction::out) } -> std::same_as<Connection*>;
   { network.may_post(lane, connection, times) } -> std::same_as<bool>;
-  network.set_duration(connection.path, Bytes{});
+  network.set_duration(connection, Bytes{});
   network.release(connection, Direction::out);
   network.post(connection, slot, ready);
   network.wake(lane);
@@ -301,7 +301,7 @@ template <Network N, class Recorder>
     misused = misused || (lane.out->path.kinds == Path::within_rank) != orders;
     if (!orders && lane.out->message_size != instruction.count) {
       lanes_.set_message_size(*lane.out, instruction.count);
-      network_.set_duration(lane.out->path, instruction.count * lanes_.element_size);
+      network_.set_duration(*lane.out, instruction.count * lanes_.element_size);
     }
   }
   if (misused) [[unlikely]]

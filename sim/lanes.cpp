@@ -2,6 +2,7 @@
 #include "sim/lanes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "sim/participants.hpp"
@@ -33,15 +34,11 @@ void Lanes::wake_all() {
     runnable.push_back(static_cast<LaneNumber>(lane));
 }
 
-// Nearly all messages of a connection have one size, so elements are not added up for each.
-void Lanes::count_elements(Connection& connection) {
+// Of all its messages so far.  Where their size changes the difference counts, so that in the end
+// all may count with the last one.
+void Lanes::count_elements(const Connection& connection, std::int64_t of_each) {
   if (connection.path.kinds == Path::within_rank) return;
-  const auto messages = static_cast<std::int64_t>(connection.queue.sent - connection.counted);
-  connection.counted = connection.queue.sent;
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(messages, connection.message_size, &elements) ||
-      __builtin_add_overflow(elements_sent, elements, &elements_sent))
-    throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
+  elements_sent_ += Elements{of_each} * static_cast<std::int64_t>(connection.queue.sent);
 }
 
 RestingMessages::Number Lanes::close_with_message(Connection& connection) {
@@ -57,7 +54,8 @@ void Lanes::reopen(Connection& connection, const RestingMessages::Message& messa
   Queue& queue = connection.queue;
   queue.slot(queue.sent++) = {message.is_under_way() ? Time::never() : message.arrival(),
                               message.count};
-  connection.counted = queue.sent;
+  connection.message_size = message.count;
+  elements_sent_ -= message.count;
   --messages_of_closed;
 }
 
@@ -82,8 +80,8 @@ Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
     report_left_over(endpoint_of(message->source), endpoint_of(message->target), 1);
   std::uint64_t messages = messages_of_closed;
   for (std::size_t number = 0; number < connections.size(); ++number) {
-    Connection& connection = connections[number];
-    count_elements(connection);
+    const Connection& connection = connections[number];
+    count_elements(connection, connection.message_size);
     if (!connection.queue.empty() && !result.hangs)
       report_left_over(endpoint_of(connection.source), endpoint_of(connection.target),
                        connection.queue.waiting());
@@ -97,7 +95,10 @@ Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
                 "a message arrives later than 64 bits of picoseconds can hold");
   result.instructions = ranks * instructions;
   result.messages = ranks * messages;
-  if (__builtin_mul_overflow(elements_sent, element_size, &result.wire_bytes) ||
+  if (elements_sent_ > std::numeric_limits<std::int64_t>::max())
+    throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
+  const auto elements = static_cast<std::int64_t>(elements_sent_);
+  if (__builtin_mul_overflow(elements, element_size, &result.wire_bytes) ||
       __builtin_mul_overflow(result.wire_bytes, ranks, &result.wire_bytes))
     throw_error(ErrorCode::overflow, "more bytes are sent in all than 64 bits can count");
   return result;

@@ -65,7 +65,7 @@ struct Lanes {
   [[nodiscard]] bool all_received() const;
   // Messages sent from now on have this many elements.
   void set_message_size(Connection& connection, std::int64_t count) {
-    if (connection.queue.sent != connection.counted) count_elements(connection);
+    if (connection.queue.sent > 0) count_elements(connection, connection.message_size - count);
     connection.message_size = count;
   }
   // When the messages that a lane has sent so far left it, as far as that is known.
@@ -103,15 +103,20 @@ struct Lanes {
   std::uint64_t instructions = 0;
   std::atomic<std::uint64_t>* executed = nullptr;  // SimulationOptions::executed
   std::uint64_t messages_of_closed = 0;
-  std::int64_t elements_sent = 0;
   std::size_t finished = 0;
 
  private:
-  void count_elements(Connection& connection);
+  __extension__ using Elements = __int128;
+
+  void count_elements(const Connection& connection, std::int64_t of_each);
+
+  // All that was sent is this and, of every open connection, its messages times the size of the
+  // latest: nearly all of one connection have one size.
+  Elements elements_sent_ = 0;
 };
 
 inline void Lanes::close(Connection& connection) {
-  count_elements(connection);
+  count_elements(connection, connection.message_size);
   if (connection.path.kinds != Path::within_rank) messages_of_closed += connection.queue.sent;
   note_left(connection);
   connections.close(connection);

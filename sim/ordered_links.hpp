@@ -49,12 +49,13 @@ class OrderedLinks {
   }
 
   // The messages that a connection has sent so far went over links that are alike and served nobody
-  // else, and so did not ask here.
-  void take_over(const Connection& connection, std::span<const LinkId> route) {
+  // else, and so did not ask here; but the first link may have served its lane's other connections,
+  // until `first_free`.
+  void take_over(const Connection& connection, std::span<const LinkId> route, Time first_free) {
     Time free_at = connection.left_at;
     bool is_first = true;
     for (const LinkId number : route) {
-      queues_.hold(number, free_at);
+      queues_.hold(number, is_first ? std::max(free_at, first_free) : free_at);
       LastUse& last = last_[topology_.link(number).resource.index()];
       // Or before, but for a message that took no time.
       const bool took_time = connection.path.startup > Time{} || was_full(connection.queue);

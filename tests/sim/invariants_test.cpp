@@ -30,7 +30,9 @@ struct OneConnection {
     }
     return connection;
   }
-  static void set_duration(Path& path, Bytes bytes) { path.set_duration(bytes); }
+  static void set_duration(Connection& of, Bytes bytes) {
+    of.path.set_duration(bytes, Path::unlimited);
+  }
   static void release(Connection&, Direction) {}
   static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) { return true; }
   void post(Connection&, Slot& slot, Time ready) const { slot.time = ready + latency; }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Places where simulators of this field have given wrong answers without a word.  One test each.
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "collectives/cost/bounds.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/sanitized.hpp"
@@ -138,6 +142,32 @@ TEST(Traps, AnUnfinishedRankIsAnErrorThatSaysWhoWaitsForWhom) {
                  {"rank 0 lane 0", "waits for a message from rank 2", "rank 2 lane 0",
                   "waits for a message from rank 1"},
                  [&] { static_cast<void>(simulate(topology, schedule, {}, {.engine = engine})); });
+}
+
+// Rank 0 sends to all others over one first link, in an order that comes back to some of them; on a
+// chain later ones share the links behind it, too.
+TEST(Traps, ALaneQueuesBehindItsOwnMessagesToOthers) {
+  constexpr std::size_t ranks = 5;
+  const std::vector<std::pair<int, Bytes>> sent{{1, 100'000}, {2, 10},    {1, 50'000}, {3, 70'000},
+                                                {2, 300'000}, {4, 1'000}, {3, 0},      {1, 90'000}};
+  const auto part = [](Bytes bytes) { return Span{Buffer::output, 0, bytes}; };
+  const Schedule schedule = handmade(ranks, [&](int position, Lane lane) -> Program {
+    for (const auto& [to, bytes] : sent) {
+      if (position == 0) co_yield send({Rank(static_cast<std::size_t>(to)), lane}, part(bytes));
+      if (position == to) co_yield receive({Rank(0), lane}, part(bytes));
+    }
+  });
+  const LinkParameters link = link_of(ten, microseconds(3), microseconds(2));
+  for (const Topology& topology :
+       {make_switch(ranks, link), make_chain(ranks, link), make_fully_connected(ranks, link)}) {
+    const auto finished_by = [&](Engine engine) {
+      return simulate(topology, schedule, {}, {.engine = engine}).finished;
+    };
+    EXPECT_EQ(finished_by(Engine::dataflow), finished_by(Engine::event)) << topology.shape();
+  }
+  Time sum;
+  for (const auto& [to, bytes] : sent) sum += link.startup + transfer_time(bytes, ten);
+  EXPECT_EQ(simulate(make_switch(ranks, link), schedule).finished.front(), sum);
 }
 
 }  // namespace
