@@ -15,8 +15,8 @@
 
 namespace collsim {
 
-// The names of all devices, by NodeId; unique.  Copies share them, because there may be millions
-// and every variant of a network has the same.
+// The names of all devices, by NodeId; whoever makes them sees to it that none is there twice.
+// Copies share them, because there may be millions and every variant of a network has the same.
 class NodeNames {
  public:
   [[nodiscard]] bool empty() const { return list_ == nullptr; }
@@ -33,7 +33,7 @@ class NodeNames {
     list_->names.push_back(std::move(name));
   }
 
-  // The first call takes as long as all devices take to list.
+  // The first call makes a table of all devices.
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const {
     if (empty()) return std::nullopt;
     std::call_once(list_->listed, [this] {

@@ -54,7 +54,11 @@ bool is_star_with_nics(const Topology& machine) {
     return from;
   };
   const auto alike = [&](std::size_t cable, std::size_t other) {
-    return machine.parameters(LinkId(2 * cable)) == machine.parameters(LinkId(2 * other));
+    const Link &there = machine.link(LinkId(2 * cable)),
+               &back = machine.link(LinkId(2 * cable + 1));
+    return there.from == back.to && there.to == back.from &&
+           machine.parameters(LinkId(2 * cable)) == machine.parameters(LinkId(2 * other)) &&
+           machine.parameters(LinkId(2 * cable + 1)) == machine.parameters(LinkId(2 * other + 1));
   };
   const NodeId centre = machine.link(LinkId(0)).to;
   std::size_t gpu = 0, nic = 0;

@@ -89,7 +89,7 @@ std::vector<std::optional<LinkId>> links_to_adding_switches(const Topology::Part
   found.resize(parts.rank_nodes.size());
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     const Link& link = parts.links[id];
-    if (!adds(parts.protocols[link.protocols])) continue;
+    if (link.down || !adds(parts.protocols[link.protocols])) continue;
     if (parts.kinds[link.to.index()] != NodeKind::network_switch) continue;
     if (parts.kinds[link.from.index()] != NodeKind::gpu) continue;
     const auto at = std::lower_bound(parts.rank_nodes.begin(), parts.rank_nodes.end(), link.from);

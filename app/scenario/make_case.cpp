@@ -347,7 +347,7 @@ bool UnknownParts::explain(const Diagnostic& mistake) const {
 }
 
 ClusterCache::ClusterCache(const Scenario& scenario) {
-  if (scenario.checked_clusters != nullptr) *this = *scenario.checked_clusters;
+  if (scenario.checked_cluster != nullptr) *this = *scenario.checked_cluster;
 }
 
 std::shared_ptr<const Cluster> ClusterCache::get(const JsonValue& cluster,

@@ -18,7 +18,7 @@ namespace collsim {
 class ClusterCache {
  public:
   ClusterCache() = default;
-  // With what checking the scenario has read.
+  // Begins with the one that checking the scenario has read.
   explicit ClusterCache(const Scenario& scenario);
 
   // Null when something is wrong with it, which is then in the diagnostics.

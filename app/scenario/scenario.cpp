@@ -96,7 +96,7 @@ class ScenarioReader {
     static_cast<void>(reader_.finish());
     const auto clusters = std::make_shared<ClusterCache>();
     resolve(check_points(scenario_, options_->max_checks, unknown, *clusters, *diagnostics_));
-    scenario_.checked_clusters = clusters;
+    if (!is_cluster_swept()) scenario_.checked_cluster = clusters;
     if (options_->also_check) also_check();
     if (!diagnostics_->empty()) return std::nullopt;
     return std::move(scenario_);
@@ -172,6 +172,13 @@ class ScenarioReader {
          .place = written != nullptr ? written->place : document_.place,
          .pointer = "/workload",
          .hint = "run, explain, check, trace, show --expand and validate take workloads"});
+  }
+
+  [[nodiscard]] bool is_cluster_swept() const {
+    return std::ranges::any_of(scenario_.axes, [](const Axis& axis) {
+      return std::ranges::any_of(axis.paths,
+                                 [](const std::string& path) { return lies_in(path, "cluster"); });
+    });
   }
 
   void check_not_swept(const SetOption& option) {

@@ -94,7 +94,8 @@ struct Scenario {
   // each value came from.  What a sweep changes has the value of the first point.  It is a
   // scenario itself, which gives the same results.
   JsonValue resolved;
-  std::shared_ptr<const ClusterCache> checked_clusters;  // what checking it has read
+  // That which checking it has read, unless it is swept over.
+  std::shared_ptr<const ClusterCache> checked_cluster;
 
   // Whether it has a workload, not a collective.
   [[nodiscard]] bool is_step() const { return resolved.find("workload") != nullptr; }

@@ -92,7 +92,7 @@ bool has_nvswitch(const Case& asked, int members) {
     widest[topology.node_of(asked.collective.group[static_cast<std::size_t>(i)])] = nullptr;
   for (const Link& link : topology.links()) {
     const auto of = widest.find(link.from);
-    if (of == widest.end()) continue;
+    if (link.down || of == widest.end()) continue;
     if (of->second == nullptr || of->second->bandwidth < link.bandwidth) of->second = &link;
   }
   const Link* const first = widest.begin()->second;

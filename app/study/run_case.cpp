@@ -194,7 +194,7 @@ NcclWay way_of(Case candidate, std::size_t place) {
   return way;
 }
 
-// Sooner simulated than looked at.
+// Simulating it is quicker than looking further.
 bool is_quick(const Case& made) {
   constexpr double few = 20'000, very_many = 2'000'000;  // instructions
   const double of_all = effort_of(made, *made.schedule).instructions;
@@ -205,7 +205,7 @@ bool is_quick(const Case& made) {
 // Finds a larger bound, if it can, that need not be larger than `enough`: from the first messages
 // of chains of causes; then from its own traffic; then from longer chains, as of a ring of very
 // many ranks.
-void learn_more(NcclWay& way, Time enough) {
+void learn(NcclWay& way, Time enough) {
   constexpr ChainBudget short_chains{.messages = 200, .instructions = 20'000};
   constexpr ChainBudget long_chains{.messages = 6'000, .instructions = 5'000'000};
   const Case& made = way.simulated;
@@ -227,6 +227,15 @@ void learn_more(NcclWay& way, Time enough) {
   if (way.least >= enough) return;
   way.known = NcclWay::Known::chains;
   way.least = std::max(way.least, launch + busy_link_bound(topology, *made.schedule, chains));
+}
+
+// One that cannot run, as where no switch adds for one of the ranks, says so when it is simulated.
+void learn_more(NcclWay& way, Time enough) {
+  try {
+    learn(way, enough);
+  } catch (const Error&) {
+    way.known = NcclWay::Known::chains;
+  }
 }
 
 CaseResult row_of(const NcclWay& way, const CaseOptions& options) {

@@ -159,18 +159,21 @@ class NetworkCuts::Search {
     passed_.assign(is_member.size(), false);
     if (!question_.from_all) passed_[order.front()] = true;
     if (!set_out()) return best_;
-    std::size_t tried = 0;
+    std::size_t left = order.size();
     for (const std::uint32_t target : order) {
+      --left;
       if (passed_[target]) continue;
       if (!question_.at_everyone && target != order.front()) break;
-      if (takes_too_long(tried++, order.size())) return best_;
+      if (takes_too_long(left)) return best_;
       MaxFlow::Answer answer;
       while ((answer = flow_->brings(target, needed_, most_work)) == MaxFlow::Answer::no) {
         if (flow_->capacity_of_cut() == 0) return std::nullopt;
         take_cut();
+        targets_since_ = 0;
         if (!set_out()) return best_;
       }
       if (answer == MaxFlow::Answer::unknown) return best_;
+      if (targets_since_++ == 0) work_before_ = flow_->work();
       passed_[target] = true;
       flow_->supply(target, MaxFlow::unlimited);
     }
@@ -182,11 +185,14 @@ class NetworkCuts::Search {
   [[nodiscard]] const BlockOfDevice& found() const { return found_; }
 
  private:
-  // At this rate all targets would take far more than is allowed.
-  [[nodiscard]] bool takes_too_long(std::size_t tried, std::size_t targets) const {
+  // At the rate of the latest targets those that are left would take far more than is allowed.  The
+  // first one, and the first after a new cut, may look at all of the network.
+  [[nodiscard]] bool takes_too_long(std::size_t left) const {
     constexpr std::uint64_t to_tell = most_work / 20, far = 2 * most_work;
-    return flow_->work() > to_tell &&
-           flow_->work() / std::max<std::size_t>(tried, 1) > far / targets;
+    constexpr std::size_t few = 32;
+    if (targets_since_ < few) return false;
+    const std::uint64_t work = flow_->work() - work_before_;
+    return work > to_tell && work / (targets_since_ - 1) * left > far;
   }
 
   // With best_ = p / q: a supply of p for every member, links of q B, and p (K-1) needed.
@@ -220,6 +226,8 @@ class NetworkCuts::Search {
   std::int64_t common_ = 1;             // divides all bandwidths
   std::int64_t needed_ = 0;
   std::optional<MaxFlow> flow_;
+  std::size_t targets_since_ = 0;  // the latest cut
+  std::uint64_t work_before_ = 0;  // those but the first
   BlockOfDevice found_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "collectives/cost/bounds.hpp"
 #include "tests/collectives/collective_of.hpp"
+#include "tests/sanitized.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -335,6 +336,29 @@ TEST(NetworkCuts, BestKnownAllReduceIsTwoHalves) {
   adding.protocols[static_cast<std::size_t>(LinkProtocol::nvls)] = ProtocolCost{};
   NetworkCuts with_adding_switch(make_switch(8, adding), sum.group);
   EXPECT_FALSE(best_known_all_reduce(sum, with_adding_switch)) << "the switch may do better";
+}
+
+// Far from where the search begins, behind thousands of ranks that are quick to look at.
+TEST(NetworkCuts, ANarrowPatchOfALargeTorusIsFound) {
+  constexpr int side = testing::is_sanitized ? 64 : 192;
+  const Topology torus = make_torus({side, side}, cable(50));
+  const auto is_inside = [&](NodeId device) {
+    const auto at = static_cast<int>(device.index());
+    const int row = at / side - side / 2, column = at % side - side / 2;
+    return row >= 0 && row < 3 && column >= 0 && column < 3;
+  };
+  std::vector<Topology::LinkChange> narrow;
+  for (std::size_t id = 0; id < torus.links().size(); ++id)
+    if (const Link& link = torus.link(LinkId(id)); is_inside(link.from) != is_inside(link.to))
+      narrow.push_back({LinkId(id), cable(5)});
+  ASSERT_EQ(narrow.size(), 24U);
+  const std::vector<Rank> all = first_ranks(side * side);
+  NetworkCuts cuts(torus.with_changed_links(narrow), all);
+  const std::optional<NetworkCuts::Rate> rate = cuts.search(Operation::all_gather, 0);
+  ASSERT_TRUE(rate);
+  EXPECT_TRUE(rate->exact);
+  EXPECT_EQ(rate->capacity, 60'000'000'000);
+  EXPECT_EQ(rate->members, side * side - 9);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "app/scenario/make_case.hpp"
 #include "app/study/memory_limit.hpp"
+#include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/sanitized.hpp"
 
@@ -309,6 +313,38 @@ TEST(RunCase, SimulatesOneRankForAllWhereAllAreTooMany) {
   const CaseResult row = run_case(point);
   EXPECT_EQ(row.engine, Engine::symmetry);
   EXPECT_EQ(row.messages, std::uint64_t{ranks} * (ranks - 1));
+}
+
+std::string nccl_on_two_nodes(const std::string& of_cluster, const std::string& of_collective) {
+  return R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2, )" + of_cluster +
+         R"(}, "collective": {"op": "all-reduce", "algorithm": "nccl", )" + of_collective + "}}";
+}
+
+CaseResult run_text(const std::string& text) {
+  Studied studied;
+  load(studied, text);
+  ClusterCache clusters;
+  return run_case(make_case(studied.scenario.value(), 0, clusters, studied.diagnostics).value());
+}
+
+TEST(RunCase, LeavesOutWaysOfNcclThatCannotRun) {
+  const std::string uneven = R"("ranks": [0, 1, 2, 3, 8], "size": )";
+  for (const std::string size : {R"("8B")", R"("64MB")"}) {
+    const CaseResult some = run_text(nccl_on_two_nodes(R"("sharp": true)", uneven + size));
+    const CaseResult others = run_text(
+        nccl_on_two_nodes(R"("sharp": true)", R"("nccl_algo": "Ring,Tree", )" + uneven + size));
+    EXPECT_EQ(some.time, others.time) << "CollNet and NVLS have no switch that adds for all";
+  }
+}
+
+TEST(RunCase, NoSwitchAddsOverALinkThatIsDown) {
+  const std::string down =
+      R"("links_override": [{"from": "gpu3", "to": "node0.nvswitch", "down": true}])";
+  for (const std::string size : {R"("1MB")", R"("64MB")"}) {
+    const CaseResult row = run_text(nccl_on_two_nodes(down, R"("size": )" + size));
+    EXPECT_NE(row.algorithm, "nvls");
+    EXPECT_GE(row.time, row.bound);
+  }
 }
 
 }  // namespace
