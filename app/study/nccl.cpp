@@ -324,15 +324,25 @@ std::vector<Way> allowed_ways(const Case& asked) {
   return allowed;
 }
 
-// How many of the ranks, where they differ.
-int most_on_a_node(const Case& one_case) {
+// How many ranks each node has; all are on one where there are no nodes.
+std::map<std::size_t, int> ranks_by_node(const Case& one_case) {
   const std::vector<int>& dims = one_case.cluster->topology.dims();
-  if (dims.size() != 2) return one_case.collective.size();
+  if (dims.size() != 2) return {{0, one_case.collective.size()}};
   std::map<std::size_t, int> on_node;
-  int most = 0;
   for (const Rank rank : one_case.collective.group)
-    most = std::max(most, ++on_node[rank.index() / static_cast<std::size_t>(dims[1])]);
+    ++on_node[rank.index() / static_cast<std::size_t>(dims[1])];
+  return on_node;
+}
+int most_on_a_node(const Case& one_case) {
+  int most = 0;
+  for (const auto& [node, ranks] : ranks_by_node(one_case)) most = std::max(most, ranks);
   return most;
+}
+int nodes_of(const Case& one_case) {
+  const Collective& collective = one_case.collective;
+  const bool one_node =
+      members_per_node(one_case.cluster->topology, collective.group) == collective.size();
+  return one_node ? 1 : static_cast<int>(ranks_by_node(one_case).size());
 }
 
 }  // namespace
@@ -360,8 +370,7 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
                       .tables = fit->logs,
                       .own_logs = true};
   const Collective& collective = candidate.collective;
-  const int members = members_per_node(cluster.topology, collective.group);
-  const int nodes = collective.size() / members;
+  const int nodes = nodes_of(candidate);
   ErrorClass found =
       error_class(cluster.gpu_kind, nodes > 1 ? cluster.network_kind : "", collective.bytes());
   const Preset* const preset = find_preset(cluster.preset);
@@ -412,8 +421,7 @@ std::optional<TunerVerdict> tuner_verdict(const Case& asked) {
   const NcclTuner& tuner = NcclTuner::of_version(version);
   const int members = members_per_node(asked.cluster->topology, asked.collective.group);
   const Collective& collective = asked.collective;
-  const TunerQuestion question{collective.operation, collective.size(),
-                               collective.size() / members};
+  const TunerQuestion question{collective.operation, collective.size(), nodes_of(asked)};
   TunerVerdict verdict{.version = version, .machine = tuner_machine(asked, members, tuner)};
   for (const Way& way : allowed)
     verdict.expected.push_back(

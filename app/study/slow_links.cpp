@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,6 +38,23 @@ std::vector<LinkId> fastest_alike(const Topology& topology) {
   of_each.reserve(links.size());
   for (std::size_t id = 0; id < links.size(); ++id) of_each.push_back(fastest.at(ends(id)));
   return of_each;
+}
+
+// The widest of those that messages cross from the same device to another of the same kind; if there
+// is none, the fastest of all.
+LinkId taken_instead(const Topology& topology, LinkId narrow, const std::vector<bool>& crossed,
+                     LinkId fastest) {
+  std::optional<LinkId> best;
+  const Link& link = topology.link(narrow);
+  for (std::size_t id = 0; id < crossed.size(); ++id) {
+    const Link& other = topology.links()[id];
+    const bool leads_likewise =
+        other.from == link.from && topology.kind(other.to) == topology.kind(link.to);
+    if (crossed[id] && leads_likewise &&
+        (!best || speed_of_link(topology, *best) < speed_of_link(topology, LinkId(id))))
+      best = LinkId(id);
+  }
+  return best.value_or(fastest);
 }
 
 // Whether ways are searched; those of shapes do not heed how wide links are.
@@ -103,11 +121,13 @@ std::vector<std::string> links_too_narrow_to_use(const Topology& topology) {
   for (const std::size_t id : narrow) {
     const Link& link = links[id];
     if (!now[id] && then[id] && found.size() < most_slow_links &&
-        named.emplace(std::min(link.from, link.to), std::max(link.from, link.to)).second)
+        named.emplace(std::min(link.from, link.to), std::max(link.from, link.to)).second) {
+      const LinkId instead = taken_instead(topology, LinkId(id), now, fastest[id]);
       found.push_back(fmt::format(
           "{} ({}) carries nothing: messages take the widest of equally short ways, as by {} ({})",
-          topology.name(LinkId(id)), to_text(links[id].bandwidth), topology.name(fastest[id]),
-          to_text(links[fastest[id].index()].bandwidth)));
+          topology.name(LinkId(id)), to_text(links[id].bandwidth), topology.name(instead),
+          to_text(topology.link(instead).bandwidth)));
+    }
   }
   return found;
 }

@@ -337,6 +337,13 @@ TEST(RunCase, LeavesOutWaysOfNcclThatCannotRun) {
   }
 }
 
+TEST(RunCase, NodesOfAnUnevenGroupAreCounted) {
+  const std::string uneven = R"("ranks": [0, 1, 2, 3, 8], "size": "64MB")";
+  const CaseResult row = run_text(nccl_on_two_nodes(R"("late": {})", uneven));
+  ASSERT_TRUE(row.error_class);
+  EXPECT_EQ(row.error_class->outside, "") << "there are tables of two nodes";
+}
+
 TEST(RunCase, NoSwitchAddsOverALinkThatIsDown) {
   const std::string down =
       R"("links_override": [{"from": "gpu3", "to": "node0.nvswitch", "down": true}])";

@@ -192,11 +192,12 @@ TEST(Warnings, ALateRankThatTakesNoPart) {
 
 // All messages from leaf to leaf take the first of four spines; where ports limit it matters not.
 TEST(Warnings, EqualLinksThatCarryNothing) {
-  const auto warning = [](const std::string& algorithm, const std::string& uplink) {
+  const auto warning = [](const std::string& algorithm, const std::string& uplink,
+                          const std::string& more = "") {
     return results_of(R"({"scenario": 1, "collective": {"op": "all-to-all", "size": "64MiB"},
               "cluster": {"shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 8, "spines": 4,
                           "link": {"bandwidth": "50GB/s", "latency": "1us"}, "uplink": )" +
-                      uplink + R"(}, "sweep": {"collective.algorithm": [")" + algorithm +
+                      uplink + more + R"(}, "sweep": {"collective.algorithm": [")" + algorithm +
                       R"("], "cluster.routing": ["d-mod-k", "first"]}})")
         .warning("idle-links");
   };
@@ -205,6 +206,11 @@ TEST(Warnings, EqualLinksThatCarryNothing) {
               "messages could take them, is the busiest: the routing chose so; "
               "cluster.routing=spray uses them all");
   EXPECT_EQ(warning("direct", R"({"bandwidth": "800GB/s"})"), "");
+  // Spraying would wait for this one.
+  EXPECT_EQ(warning("direct", R"({"bandwidth": "50GB/s"})",
+                    R"(, "links_override": [{"from": "leaf0", "to": "spine3", "both": true,
+                                             "bandwidth": "5GB/s"}])"),
+            "");
 }
 
 TEST(Warnings, ALinkAThousandTimesSlowerThanItsSiblings) {
@@ -248,6 +254,12 @@ TEST(Warnings, OfEqualWaysOfAGraphOnlyTheWidestCarry) {
                   "short ways, as by leaf0->spine1 (50 GB/s)");
   EXPECT_EQ(narrower.warning("far-slower-link"), "");
   expect_lacks(results_of(leaf_spine_by_hand("50GB/s")).all_warnings(), "carries nothing:");
+  std::string one_way = leaf_spine_by_hand("50GB/s");
+  one_way.insert(one_way.find(R"("links")"), R"("links_override": [{"from": "leaf1",
+      "to": "spine0", "bandwidth": "49GB/s"}], )");
+  expect_contains(results_of(one_way).all_warnings(),
+                  "leaf1->spine0 (49 GB/s) carries nothing: messages take the widest of equally "
+                  "short ways, as by leaf1->spine1 (50 GB/s)");
 }
 
 TEST(Warnings, AnOverrideThatNothingReads) {
