@@ -104,10 +104,10 @@ std::optional<IdleLinks> find_idle_links(const Topology& topology, const Schedul
   const LinkId link(static_cast<std::size_t>(busiest - busy.begin()));
   const std::set<LinkId> alike = links_alike(link, *traffic, router);
   // Spread over all of them, messages would wait for their parts on a narrower one.
-  if (std::ranges::any_of(alike, [&](LinkId id) {
-        return topology.link(id).bandwidth < topology.link(link).bandwidth;
-      }))
-    return std::nullopt;
+  const auto is_narrower = [&](LinkId id) {
+    return topology.link(id).bandwidth < topology.link(link).bandwidth;
+  };
+  if (std::any_of(alike.begin(), alike.end(), is_narrower)) return std::nullopt;
   const auto idle = std::count_if(alike.begin(), alike.end(), [&](LinkId id) {
     return busy[topology.link(id).resource.index()] == 0;
   });

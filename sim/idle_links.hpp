@@ -21,7 +21,8 @@ struct IdleLinks {
 
 // Of the busiest link of a run that takes so long.  Nothing where it is busy for less than half of
 // that, since then another routing would gain little, where messages choose their ways one by one,
-// and where one of the links is narrower.  Nor beyond 300,000 instructions, so that looking costs less than simulating.
+// and where one of the links is narrower.  Nor beyond 300,000 instructions, so that looking costs
+// less than simulating.
 [[nodiscard]] std::optional<IdleLinks> find_idle_links(const Topology& topology,
                                                        const Schedule& schedule, Time time);
 

@@ -23,6 +23,15 @@ const char* to_string(LinkProtocol protocol) {
   return "unknown";
 }
 
+double share_of_data(LinkProtocol protocol) {
+  switch (protocol) {
+    case LinkProtocol::ll:
+    case LinkProtocol::p2p_ll: return 4.0 / 8;
+    case LinkProtocol::ll128: return 120.0 / 128;
+    default: return 1;
+  }
+}
+
 Time ProtocolCost::flight_of(Bytes bytes, LinkProtocol protocol) const {
   constexpr double few = 2 << 10, slice = 64 << 10;
   const auto n = static_cast<double>(bytes);

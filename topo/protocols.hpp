@@ -22,6 +22,8 @@ inline constexpr std::array all_protocols = {
     LinkProtocol::p2p_simple, LinkProtocol::nvls,  LinkProtocol::collnet};
 // "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple", "NVLS", "CollNet"
 [[nodiscard]] const char* to_string(LinkProtocol protocol);
+// Of the bytes on a wire, the part that is data and no flag.
+[[nodiscard]] double share_of_data(LinkProtocol protocol);
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.
 struct ProtocolCost {

@@ -40,8 +40,8 @@ std::vector<LinkId> fastest_alike(const Topology& topology) {
   return of_each;
 }
 
-// The widest of those that messages cross from the same device to another of the same kind; if there
-// is none, the fastest of all.
+// The widest of those that messages cross from the same device to another of the same kind; if
+// there is none, the fastest of all.
 LinkId taken_instead(const Topology& topology, LinkId narrow, const std::vector<bool>& crossed,
                      LinkId fastest) {
   std::optional<LinkId> best;

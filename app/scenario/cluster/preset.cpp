@@ -211,7 +211,7 @@ JsonValue with_link_types(const JsonValue& value, const JsonValue& types, bool i
 // --- "inter" -------------------------------------------------------------------------------------
 
 // What a link of the network says where it is not written: presets share fairly, and NCCL's
-// protocols cost what the ports of the NICs say.
+// protocols cost what the ports of the NICs say; but the flags that they send need room everywhere.
 JsonValue with_defaults(JsonValue link) {
   if (!link.is_object()) return link;
   if (link.find("sharing") == nullptr) link.set("sharing", "fair");
@@ -219,7 +219,7 @@ JsonValue with_defaults(JsonValue link) {
     JsonValue free = JsonValue::object();
     for (const LinkProtocol protocol : all_protocols)
       if (protocol != LinkProtocol::nvls && protocol != LinkProtocol::collnet)
-        free.set(to_string(protocol), JsonValue::object());
+        free.set(to_string(protocol), JsonValue::object({{"rate", share_of_data(protocol)}}));
     link.set("protocols", resolved_protocols(free));
   }
   return link;

@@ -337,6 +337,20 @@ TEST(RunCase, LeavesOutWaysOfNcclThatCannotRun) {
   }
 }
 
+// One cable of 50 GB/s between two groups of two nodes, over which 512 MiB of data go.
+TEST(RunCase, FlagsOfLlNeedRoomAboveTheNics) {
+  const auto seconds = [](const std::string& proto) {
+    return run_text(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 4, "inter":
+        {"shape": "dragonfly", "groups": 2, "routers_per_group": 2}},
+        "collective": {"op": "all-to-all", "algorithm": "nccl", "size": "64MiB", "nccl_proto": ")" +
+                    proto + R"("}})")
+        .time_s();
+  };
+  const double cable = 512.0 * 1024 * 1024 / 50e9;
+  EXPECT_GT(seconds("LL"), 2 * cable);
+  EXPECT_LT(seconds("Simple"), 1.01 * cable);
+}
+
 TEST(RunCase, NodesOfAnUnevenGroupAreCounted) {
   const std::string uneven = R"("ranks": [0, 1, 2, 3, 8], "size": "64MB")";
   const CaseResult row = run_text(nccl_on_two_nodes(R"("late": {})", uneven));
