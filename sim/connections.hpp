@@ -62,8 +62,8 @@ struct Path {
   // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
   // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
   // Dataflow engine only: uneven: links that differ in startup or bandwidth, or cost what the size
-  // of a message says; shared: with other connections.  own_first: the first link serves nobody but
-  // the source; in the dataflow engine, several of its connections, and the others serve this one.
+  // of a message says; shared: with other connections.  own_first: nobody but the source uses the
+  // first link; in the dataflow engine several of its connections do, and no other of their links.
   enum Kind : std::uint8_t {
     within_rank = 0,
     exclusive = 1,

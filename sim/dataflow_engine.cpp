@@ -73,8 +73,7 @@ class DataflowNetwork {
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
 
   void note_users(Connection& connection);
-  [[nodiscard]] bool shares_first_link_only(Connection& connection, Connection& other,
-                                            std::size_t place);
+  [[nodiscard]] bool share_first_link(Connection& connection, Connection& other, std::size_t place);
   void end_sharing_of_first_links();
   OrderedLinks& links_in_order() {
     if (!links_) links_.emplace(topology_);
@@ -121,7 +120,7 @@ void DataflowNetwork<Recorder>::note_users(Connection& connection) {
     Connection& other = lanes_.connections[first];
     if (link.sharing == Sharing::fair || other.source != connection.source)
       link_is_contended_ = true;
-    if (shares_first_link_only(connection, other, place)) continue;
+    if (share_first_link(connection, other, place)) continue;
     end_sharing_of_first_links();
     if (other.path.is_like_one_link() && !Recorder::enabled)
       links_in_order().take_over(other, lanes_.connections.links(other), Time{});
@@ -131,10 +130,10 @@ void DataflowNetwork<Recorder>::note_users(Connection& connection) {
 }
 
 // Of links that are alike only the first makes messages wait, in the order in which their lane
-// sends them: so one time is all that must be known of it.
+// sends them: so one time is all that must be known of it.  False where they share more than that.
 template <class Recorder>
-bool DataflowNetwork<Recorder>::shares_first_link_only(Connection& connection, Connection& other,
-                                                       std::size_t place) {
+bool DataflowNetwork<Recorder>::share_first_link(Connection& connection, Connection& other,
+                                                 std::size_t place) {
   if (Recorder::enabled || !first_links_are_shared_ || link_is_contended_ || place > 0)
     return false;
   const auto resource_of = [this](LinkId id) { return topology_.link(id).resource; };
