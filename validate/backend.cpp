@@ -60,7 +60,7 @@ RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
 template <Run prove_and_run>
 RunOutcome in_a_child(const RunCase& run_case, const RunOptions& options) {
   return run_in_child([&] { return prove_and_run(run_case, options); },
-                      time_limit(run_case, options));
+                      time_limit(run_case, options), options.meanwhile);
 }
 
 template <Run prove_and_run>
@@ -68,7 +68,7 @@ void in_few_children(std::span<const RunCase> cases, const RunOptions& options,
                      const Backend::Take& take) {
   run_in_children(
       cases.size(), [&](std::size_t i) { return prove_and_run(cases[i], options); },
-      [&](std::size_t i) { return time_limit(cases[i], options); }, take);
+      [&](std::size_t i) { return time_limit(cases[i], options); }, take, options.meanwhile);
 }
 
 // A process must not fork after initialising CUDA, so this also asks in a child.

@@ -50,6 +50,8 @@ struct RunOptions {
   double patience_s = 1;
   std::uint64_t seed = 1;       // of the inputs
   bool trust_schedule = false;  // run it unproved, for tests of what happens then
+  // Called about twice a second by a process that waits for a run in another; null: nothing.
+  const std::function<void()>* meanwhile = nullptr;
 };
 
 enum class DataVerdict : std::uint8_t { unchecked, right, wrong };

@@ -193,7 +193,8 @@ using Deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono:
 
 // So many bytes of what the child writes, or fewer where it ends before; nothing when the time is
 // over.
-std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline end) {
+std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline end,
+                                      const std::function<void()>* meanwhile) {
   std::string text;
   char buffer[65536];
   while (text.size() < bytes) {
@@ -201,8 +202,11 @@ std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline 
         std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
     if (left <= 0) return std::nullopt;
     pollfd wanted{pipe_end, POLLIN, 0};
-    constexpr double at_most_s = 1;
-    if (poll(&wanted, 1, static_cast<int>(std::min(left, at_most_s) * 1000) + 1) <= 0) continue;
+    constexpr double at_most_s = 0.5;
+    if (poll(&wanted, 1, static_cast<int>(std::min(left, at_most_s) * 1000) + 1) <= 0) {
+      if (meanwhile != nullptr) (*meanwhile)();
+      continue;
+    }
     const ssize_t got = read(pipe_end, buffer, std::min(sizeof buffer, bytes - text.size()));
     if (got == 0) return text;
     if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
@@ -211,11 +215,12 @@ std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline 
   return text;
 }
 
-std::optional<std::string> read_frame(int pipe_end, double limit_s) {
+std::optional<std::string> read_frame(int pipe_end, double limit_s,
+                                      const std::function<void()>* meanwhile) {
   const Deadline end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
-  std::optional<std::string> length = read_bytes(pipe_end, sizeof(std::uint64_t), end);
+  std::optional<std::string> length = read_bytes(pipe_end, sizeof(std::uint64_t), end, meanwhile);
   if (!length || length->size() < sizeof(std::uint64_t)) return length;
-  return read_bytes(pipe_end, Unpacker(*length).take<std::uint64_t>(), end);
+  return read_bytes(pipe_end, Unpacker(*length).take<std::uint64_t>(), end, meanwhile);
 }
 
 // Of a child that ended without it.
@@ -259,8 +264,8 @@ class Child {
   }
 
   // Of its next run.
-  RunOutcome next(double limit_s) {
-    const std::optional<std::string> packed = read_frame(pipe_end_, limit_s);
+  RunOutcome next(double limit_s, const std::function<void()>* meanwhile) {
+    const std::optional<std::string> packed = read_frame(pipe_end_, limit_s, meanwhile);
     if (!packed) {
       kill(child_, SIGKILL);
       static_cast<void>(end());
@@ -299,27 +304,30 @@ NoMeasurement::Why why_of(ErrorCode code) {
   }
 }
 
-RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s) {
+RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s,
+                        const std::function<void()>* meanwhile) {
   RunOutcome outcome;
   run_in_children(
       1, [&](std::size_t) { return measure(); }, [&](std::size_t) { return limit_s; },
       [&](std::size_t, RunOutcome of_it) {
         outcome = std::move(of_it);
         return true;
-      });
+      },
+      meanwhile);
   return outcome;
 }
 
 void run_in_children(std::size_t count, const std::function<RunOutcome(std::size_t)>& measure,
                      const std::function<double(std::size_t)>& limit_s,
-                     const std::function<bool(std::size_t, RunOutcome)>& take) {
+                     const std::function<bool(std::size_t, RunOutcome)>& take,
+                     const std::function<void()>* meanwhile) {
   for (std::size_t number = 0; number < count;) {
     auto started = Child::start(measure, number, count);
     bool goes_on = true;
     while (goes_on && number < count) {
       auto* const child = std::get_if<Child>(&started);
-      RunOutcome outcome =
-          child ? child->next(limit_s(number)) : RunOutcome(std::get<NoMeasurement>(started));
+      RunOutcome outcome = child ? child->next(limit_s(number), meanwhile)
+                                 : RunOutcome(std::get<NoMeasurement>(started));
       goes_on = !ended_badly(outcome);
       if (!take(number++, std::move(outcome))) return;
     }

@@ -108,6 +108,7 @@ class Calibrator {
     run.patience_s = options_.patience_s;
     run.at_least_s = 0.05;
     run.launches = false;
+    run.meanwhile = options_.meanwhile ? &options_.meanwhile : nullptr;
     return run;
   }
 

@@ -41,6 +41,7 @@ struct CalibrateOptions {
   double patience_s = 10;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress = {};
+  std::function<void()> meanwhile = {};  // see RunOptions
 };
 
 // One run that was measured, and what the fitted model says of it.

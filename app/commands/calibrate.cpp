@@ -136,8 +136,9 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
     return exit_not_measurable;
   }
   const InterruptWatch watch;
-  Progress progress(terminal);
+  Progress progress(terminal, Progress::Clock::caller);
   options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+  options.meanwhile = [&] { progress.tell_the_time(); };
   const auto outcome = calibrate(options);
   progress.clear();
   if (terminal.interrupted) return exit_interrupted;

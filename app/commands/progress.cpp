@@ -26,17 +26,19 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-Progress::Progress(Terminal& terminal, std::chrono::seconds in_a_log)
+Progress::Progress(Terminal& terminal, Clock clock, std::chrono::seconds in_a_log)
     : terminal_(terminal),
       on_terminal_(terminal.err_is_terminal && !terminal.quiet),
-      in_a_log_(in_a_log),
-      next_(start_ + before_it_shows) {
-  if (terminal.quiet) return;
+      next_(start_) {
+  next_ += on_terminal_ ? Steady::duration(before_it_shows) : in_a_log;
+  if (terminal.quiet || clock == Clock::caller) return;
   clock_ = std::jthread([this](const std::stop_token& stop) {
-    if (on_terminal_)
-      tell_the_time(stop);
-    else
-      tell_a_log(stop);
+    std::unique_lock lock(mutex_);
+    while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
+      lock.unlock();
+      tell_the_time();
+      lock.lock();
+    }
   });
 }
 
@@ -50,7 +52,7 @@ void Progress::update(std::size_t done, std::size_t total) {
   done_ = done;
   total_ = total;
   if (!on_terminal_ || done == 0) return;
-  const Clock::time_point now = Clock::now();
+  const Steady::time_point now = Steady::now();
   if (now < next_) return;
   next_ = now + between_updates;
   const double seconds = std::chrono::duration<double>(now - start_).count();
@@ -59,25 +61,21 @@ void Progress::update(std::size_t done, std::size_t total) {
                    duration(static_cast<double>(total - done) / rate)));
 }
 
-// Where nothing was told for a while.
-void Progress::tell_the_time(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
-    if (Clock::now() >= next_ + before_it_shows) show(time_so_far());
+void Progress::tell_the_time() {
+  const std::lock_guard lock(mutex_);
+  const Steady::time_point now = Steady::now();
+  if (terminal_.quiet || now < next_) return;
+  if (on_terminal_) {
+    if (now >= next_ + before_it_shows) show(time_so_far());
+    return;
   }
-}
-
-void Progress::tell_a_log(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  for (auto told = start_ + in_a_log_;
-       !stopped_.wait_until(lock, stop, told, [&] { return stop.stop_requested(); });
-       told += told - start_)
-    terminal_.err << time_so_far() << std::endl;
+  terminal_.err << time_so_far() << std::endl;
+  next_ += next_ - start_;
 }
 
 std::string Progress::time_so_far() const {
   const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double seconds = std::chrono::duration<double>(Steady::now() - start_).count();
   const std::string share = gauge_ == nullptr ? "" : gauge_->text();
   return points + duration(seconds) + " so far" + (share.empty() ? "" : ", " + share);
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,11 @@ class SimulationGauge;  // study/run_case.hpp
 // a while, and whenever it has taken twice as long.
 class Progress {
  public:
-  explicit Progress(Terminal& terminal, std::chrono::seconds in_a_log = std::chrono::seconds(30));
+  // Who sees to it that the time is told while a point takes long: a thread, or whoever waits for
+  // the point, by tell_the_time().  A process that forks must have no other threads.
+  enum class Clock : std::uint8_t { thread, caller };
+  explicit Progress(Terminal& terminal, Clock clock = Clock::thread,
+                    std::chrono::seconds in_a_log = std::chrono::seconds(30));
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
@@ -30,22 +35,21 @@ class Progress {
   // What says how far one of the points is.
   void watch(std::shared_ptr<const SimulationGauge> gauge);
   void update(std::size_t done, std::size_t total);
+  // Where nothing was told for a while; to be called at least once a second.
+  void tell_the_time();
   // For good: what comes next is not told.
   void clear();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void tell_the_time(const std::stop_token& stop);
-  void tell_a_log(const std::stop_token& stop);
+  using Steady = std::chrono::steady_clock;
   [[nodiscard]] std::string time_so_far() const;
   void show(const std::string& line);
 
   Terminal& terminal_;
   bool on_terminal_;
   std::size_t shown_ = 0;  // letters to take away again
-  std::chrono::seconds in_a_log_;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point next_;
+  Steady::time_point start_ = Steady::now();
+  Steady::time_point next_;  // not before
   std::size_t done_ = 0, total_ = 0;
   std::shared_ptr<const SimulationGauge> gauge_;
   std::mutex mutex_;  // of all above

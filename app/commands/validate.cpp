@@ -157,8 +157,10 @@ class Validation {
       file_->fill(results, max_error_);
     } else {
       MeasureOptions options = measure_options(scenario);
-      Progress progress(terminal_);
+      const bool forks = !interruptible_;
+      Progress progress(terminal_, forks ? Progress::Clock::caller : Progress::Clock::thread);
       options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+      options.meanwhile = [&] { progress.tell_the_time(); };
       options.row = row;
       options.recorded = [&](const RecordedRun& run) {
         write_trace_of(run, scenario, options.how);

@@ -38,6 +38,7 @@ RunOptions run_options(const CaseResult& predicted, const MeasureOptions& option
   run.threads_per_lane = options.threads_per_lane;
   run.patience_s = patience_for(predicted);
   run.at_least_s = 0.3;
+  run.meanwhile = options.meanwhile ? &options.meanwhile : nullptr;
   run.trust_schedule = true;  // it was proved before
   return run;
 }

@@ -32,6 +32,7 @@ struct MeasureOptions {
   bool check = true;        // the data
   int threads_per_lane = 0;
   std::function<void(std::size_t done, std::size_t total)> progress = {};
+  std::function<void()> meanwhile = {};             // see RunOptions
   std::function<void(const CaseResult&)> row = {};  // gets each row when it was measured
   // Set: rows that have not begun are removed; so is one that is interrupted.
   const std::atomic<bool>* stop = nullptr;

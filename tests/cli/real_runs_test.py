@@ -95,6 +95,22 @@ class Interrupted(Test):
         self.assertIn("interrupted when the last row was done: none is missing", err)
 
 
+    def test_who_forks_has_one_thread(self):
+        """Whatever lock another thread holds at that moment, the child would wait for it for ever."""
+        for command in (["validate", self.file(RING), "--iters", "20000"], ["calibrate", "--ranks", "2"]):
+            with self.subTest(command[0]):
+                program = subprocess.Popen(
+                    [common.PROGRAM, *command],
+                    cwd=self.folder,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                self.wait_for_a_run(program)
+                self.assertEqual(len(list(pathlib.Path(f"/proc/{program.pid}/task").iterdir())), 1)
+                program.send_signal(signal.SIGTERM)
+                program.wait(timeout=30 * common.SLOWER)
+
+
 class Calibrate(Test):
     def test_the_file_is_a_machine(self):
         done = self.run_collsim("calibrate", *QUICK, "-o", "machine.json")

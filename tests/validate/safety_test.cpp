@@ -230,14 +230,17 @@ TEST(Safety, ACrashOfTheRunIsReported) {
 
 TEST(Safety, AHangOfTheRunIsEnded) {
   RunOutcome outcome;
+  int told = 0;
+  const std::function<void()> tell = [&] { ++told; };
   const double seconds = seconds_of([&] {
     outcome = run_in_child(
         []() -> RunOutcome {
           for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
         },
-        0.3);
+        0.3, &tell);
   });
   EXPECT_LT(seconds, 5);
+  EXPECT_GT(told, 0);
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   expect_contains(std::get<NoMeasurement>(outcome).reason, "was killed");
 }

@@ -56,6 +56,7 @@ GpuWork gpu_work_from(const Note& note) {
   NoteReader reader(note);
   GpuWork work;
   work.options = reader.get<RunOptions>();
+  work.options.meanwhile = nullptr;  // it is the other process's
   work.all = get_members(reader);
   if (reader.get<bool>())
     work.what = get_nccl_task(reader);

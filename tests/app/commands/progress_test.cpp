@@ -31,7 +31,7 @@ TEST(Progress, InALogIsALineNowAndThen) {
   std::ostringstream out, err;
   const std::atomic<bool> interrupted = false;
   Terminal terminal{.out = out, .err = err, .interrupted = interrupted};
-  Progress progress(terminal, std::chrono::seconds(1));
+  Progress progress(terminal, Progress::Clock::thread, std::chrono::seconds(1));
   progress.update(0, 3);
   std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   progress.clear();
