@@ -22,7 +22,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from static.both import merged
@@ -263,7 +263,7 @@ def ticks_of(values, most):
 
 def text_width(text, size=8.5):
     """In inches, in the font of the figure."""
-    return TextPath((0, 0), text, size=size, prop=FontProperties()).get_extents().width / 72 if text else 0
+    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
 
 
 def legend_columns(words, room, size=8.5):
@@ -287,7 +287,7 @@ def axes_width(axes):
     return axes.get_position().width * axes.figure.bbox.width / axes.figure.dpi
 
 
-def thin_ticks(axes, between=0.08):
+def thin_ticks(axes, between=0.06):
     """Of given ticks of the lower axis every second, third ... where their names would touch."""
     if not isinstance(axes.xaxis.get_major_locator(), FixedLocator) or axes.get_xscale() != "log":
         return
