@@ -26,8 +26,8 @@ def setUpModule():
 
 
 class Interrupted(Test):
-    def interrupted(self, *arguments, after):
-        """Ctrl-C goes to everybody: to the runs' own processes, too."""
+    def interrupted(self, *arguments, after, measuring=False):
+        """Ctrl-C goes to everybody: to the runs' own processes, too.  `measuring`: `after` counts from then."""
         program = subprocess.Popen(
             [common.PROGRAM, *arguments],
             cwd=self.folder,
@@ -36,6 +36,8 @@ class Interrupted(Test):
             text=True,
             start_new_session=True,
         )
+        if measuring:
+            self.wait_for_a_run(program)
         time.sleep(after)
         os.killpg(program.pid, signal.SIGINT)
         out, err = program.communicate(timeout=30 * common.SLOWER)
@@ -59,7 +61,7 @@ class Interrupted(Test):
 
     def test_validate_keeps_what_was_measured(self):
         file = self.file({**RING, "sweep": {"collective.size": [f"{4 * n}KiB" for n in range(1, 1001)]}})
-        out = self.interrupted("validate", file, "--format", "json", after=3 * common.SLOWER)
+        out = self.interrupted("validate", file, "--format", "json", after=3, measuring=True)
         results = json.loads(out)
         self.assertFalse(results["complete"])
         self.assertGreater(len(results["rows"]), 0)
