@@ -124,6 +124,7 @@ class MatrixReader {
   // What follows from the cells.
   [[nodiscard]] std::vector<std::size_t> classes(Near most) const;
   [[nodiscard]] std::vector<std::size_t> cpu_classes() const;
+  void join_by_nvlinks(std::vector<std::size_t>& of) const;
   [[nodiscard]] bool is_cut_off(std::size_t gpu) const;
   void spread_far_nics(const std::vector<std::size_t>& kept, std::vector<std::size_t>& of);
   std::vector<std::size_t> kept_columns();
@@ -300,6 +301,11 @@ void MatrixReader::tell_cut() {
                     few_of(missing)));
 }
 
+void join(std::vector<std::size_t>& classes, std::size_t a, std::size_t b) {
+  const std::size_t from = std::max(classes[a], classes[b]), to = std::min(classes[a], classes[b]);
+  std::replace(classes.begin(), classes.end(), from, to);
+}
+
 // Devices that are at most so far from each other, also by way of others: the first of each class.
 std::vector<std::size_t> MatrixReader::classes(Near most) const {
   std::vector<std::size_t> of(columns_.size());
@@ -307,9 +313,7 @@ std::vector<std::size_t> MatrixReader::classes(Near most) const {
   for (std::size_t a = 0; a < of.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
       const Near near = at(a, b).near;
-      if (near == Near::self || near > most || of[a] == of[b]) continue;
-      const std::size_t from = std::max(of[a], of[b]), to = std::min(of[a], of[b]);
-      std::replace(of.begin(), of.end(), from, to);
+      if (near != Near::self && near <= most) join(of, a, b);
     }
   return of;
 }
@@ -322,10 +326,6 @@ std::string MatrixReader::affinity_of(std::size_t row) const {
 
 std::vector<std::size_t> MatrixReader::cpu_classes() const {
   std::vector<std::size_t> of = classes(Near::node);
-  const auto join = [&](std::size_t a, std::size_t b) {
-    const std::size_t from = std::max(of[a], of[b]), to = std::min(of[a], of[b]);
-    std::replace(of.begin(), of.end(), from, to);
-  };
   std::map<std::string, std::size_t> first;
   bool none = true;
   for (std::size_t row = 0; row < of.size(); ++row) {
@@ -333,14 +333,31 @@ std::vector<std::size_t> MatrixReader::cpu_classes() const {
     if (affinity.empty()) continue;
     none = false;
     const auto [same, is_new] = first.emplace(affinity, row);
-    if (!is_new && at(row, same->second).near != Near::sys) join(row, same->second);
+    if (!is_new && at(row, same->second).near != Near::sys) join(of, row, same->second);
   }
-  for (std::size_t a = 0; none && a < of.size(); ++a)
-    for (std::size_t b = 0; b < a; ++b)
-      if (at(a, b).near == Near::nvlink) join(a, b);
+  if (none) join_by_nvlinks(of);
   for (std::size_t gpu = 1; !none && gpu < of.size(); ++gpu)
-    if (is_gpu(gpu) && is_gpu(gpu - 1) && is_cut_off(gpu)) join(gpu, gpu - 1);
+    if (is_gpu(gpu) && is_gpu(gpu - 1) && is_cut_off(gpu)) join(of, gpu, gpu - 1);
   return of;
+}
+
+// NVLinks also join GPUs of different CPUs: the widest come first, and between classes with devices
+// that are far from each other none joins.
+void MatrixReader::join_by_nvlinks(std::vector<std::size_t>& of) const {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t a = 0; a < of.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (at(a, b).near == Near::nvlink) pairs.emplace_back(a, b);
+  std::stable_sort(pairs.begin(), pairs.end(), [this](const auto& one, const auto& other) {
+    return at(one.first, one.second).links > at(other.first, other.second).links;
+  });
+  for (const auto& [a, b] : pairs) {
+    bool far = false;
+    for (std::size_t of_a = 0; of_a < of.size(); ++of_a)
+      for (std::size_t of_b = 0; of_b < of.size(); ++of_b)
+        far = far || (of[of_a] == of[a] && of[of_b] == of[b] && at(of_a, of_b).near == Near::sys);
+    if (!far) join(of, a, b);
+  }
 }
 
 // A GPU whose row was cut before what says where it is.

@@ -61,6 +61,26 @@ TEST(SmiMatrix, IsReadHoweverItIsPasted) {
             raw_machine);
 }
 
+TEST(SmiMatrix, CpusFollowFromWhatIsFarWhereTheirColumnsWereLeftOut) {
+  expect_text(machine_in("\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\n"
+                         "GPU0\t X \tNV18\tNV18\tNV18\tPIX\tSYS\n"
+                         "GPU1\tNV18\t X \tNV18\tNV18\tNODE\tSYS\n"
+                         "GPU2\tNV18\tNV18\t X \tNV18\tSYS\tPIX\n"
+                         "GPU3\tNV18\tNV18\tNV18\t X \tSYS\tNODE\n"
+                         "NIC0\tPIX\tNODE\tSYS\tSYS\t X \tSYS\n"
+                         "NIC1\tSYS\tSYS\tPIX\tNODE\tSYS\t X \n"
+                         "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n"),
+              raw_machine);
+  // Of each CPU two GPUs; they also have an NVLink to one of the other.
+  const std::string meshes = machine_in(
+      "\tGPU0\tGPU1\tGPU2\tGPU3\n"
+      "GPU0\tX\tNV2\tNV1\tSYS\n"
+      "GPU1\tNV2\tX\tSYS\tNV1\n"
+      "GPU2\tNV1\tSYS\tX\tNV2\n"
+      "GPU3\tSYS\tNV1\tNV2\tX\n");
+  expect_contains(meshes, "gpu1 cpu0 PCIe 0 x16\ngpu2 cpu1 PCIe");
+}
+
 TEST(SmiMatrix, IsReadFromATable) {
   expect_text(machine_in("| GPU  | GPU0 | GPU1 | CPU Affinity | NUMA Affinity | GPU NUMA ID |\n"
                          "|------|:-----|-----:|--------------|---------------|-------------|\n"
