@@ -188,6 +188,7 @@ bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
 
 // For moderate time: the most ranks and links examined for the values of one axis.
 constexpr std::size_t max_work = 20'000'000;
+constexpr std::size_t work_of_mistake = 20'000;  // to word it: most are found at every point
 constexpr std::size_t max_mistakes = 100;
 
 // Looks for what differs between the resolved parts of two points.
@@ -288,6 +289,7 @@ class PointChecker {
     PointReading reading = read_point(*scenario_, point, *unknown_, *clusters_, mistakes);
     count_work(reading);
     const std::vector<Diagnostic> sorted = mistakes.sorted();
+    work_ += work_of_mistake * sorted.size();
     for (const Diagnostic& mistake : sorted)
       if (!seen_.contains(key_of(mistake))) diagnostics_->add(mistake);
     for (const Diagnostic& mistake : sorted) seen_.insert(key_of(mistake));
