@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "tests/app/expression/study_fixture.hpp"
 #include "tests/golden.hpp"
@@ -305,6 +305,7 @@ TEST(CheckingExpectations, ComparesListsAndPartsOfObjects) {
 }
 
 TEST(CheckingExpectations, IsFastForManyRows) {
+  const std::clock_t start = std::clock();
   std::string sizes, chunks;
   for (int i = 1; i <= 400; ++i) sizes += (i == 1 ? "\"" : ", \"") + std::to_string(i) + "KiB\"";
   for (int i = 1; i <= 250; ++i) chunks += (i == 1 ? "" : ", ") + std::to_string(i);
@@ -319,13 +320,13 @@ TEST(CheckingExpectations, IsFastForManyRows) {
   })j");
   ASSERT_TRUE(study.diagnostics.empty()) << study.mistakes();
   ASSERT_EQ(study.rows.size(), 100'000U);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t simulated = std::clock();
   const auto outcomes = study.outcomes();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const std::clock_t judged = std::clock();
   for (const ExpectationOutcome& outcome : outcomes) EXPECT_TRUE(outcome.ok) << outcome.failure;
   EXPECT_EQ(outcomes[0].checked, 100'000U);
   EXPECT_EQ(outcomes[1].checked, 400U);
-  EXPECT_LT(seconds.count(), 5) << "an optimised build takes a tenth of a second";
+  EXPECT_LT(judged - simulated, simulated - start) << "of the rows themselves";
 }
 
 }  // namespace
