@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace collsim {
@@ -12,6 +14,7 @@ namespace {
 
 // Of one connection on a link.
 struct BusyShare {
+  BusyLink::Connection connection;
   Time head;  // before its first message can be there
   Time tail;  // after its last one has left
   double seconds = 0;
@@ -19,8 +22,13 @@ struct BusyShare {
 
 struct SentOver {
   int messages = 0;
-  Bytes bytes = 0;
+  Bytes bytes = 0, shortest = std::numeric_limits<Bytes>::max();
 };
+
+// A little less, for the errors of doubles.
+Time a_little_less(double seconds) {
+  return Time(static_cast<std::int64_t>(seconds * (1 - 1e-12) * 1e12));
+}
 
 class BusyLinks {
  public:
@@ -40,22 +48,23 @@ class BusyLinks {
       if (!sends(instruction.op) || instruction.to.rank == lane.rank) continue;
       SentOver& sent = connections[instruction.to];
       ++sent.messages;
-      sent.bytes += instruction.count * schedule_.element_size();
+      const Bytes bytes = instruction.count * schedule_.element_size();
+      sent.bytes += bytes;
+      sent.shortest = std::min(sent.shortest, bytes);
       if (connections.size() > most_peers) return;
     }
     for (const auto& [peer, sent] : connections) add(lane, peer, sent);
   }
 
-  [[nodiscard]] Time bound() const {
-    Time longest;
-    for (const auto& [link, shares] : links_) longest = std::max(longest, bound_of(shares));
-    return longest;
+  void find_busier_than(BusyLink& busiest) const {
+    for (const auto& [link, shares] : links_) find_busier_than(busiest, shares);
   }
 
  private:
   void add(Endpoint from, Endpoint to, const SentOver& sent) {
     constexpr ChainBudget budget{.messages = 500, .instructions = 40'000};
-    BusyShare share{chains_.before({from, to, 0}, budget),
+    BusyShare share{{from, to, static_cast<std::uint64_t>(sent.messages), {}},
+                    chains_.before({from, to, 0}, budget),
                     chains_.after({from, to, sent.messages - 1}, budget)};
     const auto route = router_.route(from, to);
     const auto is_fair = [&](LinkId id) { return topology_.link(id).sharing == Sharing::fair; };
@@ -67,28 +76,30 @@ class BusyLinks {
     for (auto id = route.rbegin(); id != route.rend(); ++id) {
       const Link& link = topology_.link(*id);
       if (all_fair || link.sharing == Sharing::exclusive) share.tail += link.latency;
-      share.seconds =
-          static_cast<double>(sent.bytes) / static_cast<double>(link.bandwidth.bytes_per_second());
-      if (link.sharing == Sharing::exclusive)
-        share.seconds += sent.messages * link.startup.seconds();
+      const auto bytes_per_s = static_cast<double>(link.bandwidth.bytes_per_second());
+      const double startup_s = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
+      share.seconds = static_cast<double>(sent.bytes) / bytes_per_s + sent.messages * startup_s;
+      share.connection.of_each =
+          a_little_less(static_cast<double>(sent.shortest) / bytes_per_s + startup_s);
       links_[*id].push_back(share);
     }
   }
 
   // The sets that matter are all shares with large heads and tails.
-  static Time bound_of(const std::vector<BusyShare>& shares) {
-    Time longest;
+  static void find_busier_than(BusyLink& busiest, const std::vector<BusyShare>& shares) {
     for (const BusyShare& first : shares)
       for (const BusyShare& last : shares) {
         double seconds = 0;
-        for (const BusyShare& share : shares)
-          if (share.head >= first.head && share.tail >= last.tail) seconds += share.seconds;
+        BusyLink link{{}, last.tail, {}};
+        for (const BusyShare& share : shares) {
+          if (share.head < first.head || share.tail < last.tail) continue;
+          seconds += share.seconds;
+          link.connections.push_back(share.connection);
+        }
         if (seconds == 0) continue;
-        // A little less, for the errors of doubles.
-        const Time busy(static_cast<std::int64_t>(seconds * (1 - 1e-12) * 1e12));
-        longest = std::max(longest, first.head + busy + last.tail);
+        link.bound = first.head + a_little_less(seconds) + last.tail;
+        if (link.bound > busiest.bound) busiest = std::move(link);
       }
-    return longest;
   }
 
   const Topology& topology_;
@@ -101,17 +112,17 @@ class BusyLinks {
 
 }  // namespace
 
-Time busy_link_bound(const Topology& topology, const Schedule& schedule, CausalChains& chains) {
-  if (chooses_per_message(topology)) return {};
-  Time longest;
+BusyLink busiest_link(const Topology& topology, const Schedule& schedule, CausalChains& chains) {
+  BusyLink busiest;
+  if (chooses_per_message(topology)) return busiest;
   const int of_channel = schedule.lanes() / schedule.channels();
   for (const int position : std::set<int>{0, schedule.size() / 2}) {
     BusyLinks links(topology, schedule, chains);
     for (int lane = 0; lane < of_channel; ++lane)
       links.add({schedule.rank(position), Lane(static_cast<std::size_t>(lane))});
-    longest = std::max(longest, links.bound());
+    links.find_busier_than(busiest);
   }
-  return longest;
+  return busiest;
 }
 
 }  // namespace collsim

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "sim/causal_chain.hpp"
 
 namespace collsim {
+
+// The link by which a schedule takes longest, and some of its connections: all that must be over
+// before the chain of causes behind them.
+struct BusyLink {
+  struct Connection {
+    Endpoint from, to;
+    std::uint64_t messages = 0;
+    Time of_each;  // on the link, at least
+  };
+  Time bound;
+  Time tail;  // after whichever of their messages is the last
+  std::vector<Connection> connections;
+};
 
 // What a schedule takes at least because messages follow each other on a link, before which and
 // after which chains of causes pass: of any set of connections over a link of bandwidth B,
@@ -12,7 +28,7 @@ namespace collsim {
 //
 // This is what pipelines take: filling, the busiest link, emptying.  Looks at the links of what one
 // channel of two ranks sends, and reads these programs to their ends.
-[[nodiscard]] Time busy_link_bound(const Topology& topology, const Schedule& schedule,
-                                   CausalChains& chains);
+[[nodiscard]] BusyLink busiest_link(const Topology& topology, const Schedule& schedule,
+                                    CausalChains& chains);
 
 }  // namespace collsim

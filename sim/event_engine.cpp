@@ -14,6 +14,7 @@
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
 #include "sim/ties.hpp"
+#include "sim/time_limit.hpp"
 #include "sim/ways.hpp"
 
 namespace collsim {
@@ -59,6 +60,7 @@ class EventNetwork {
         flowing_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
+  [[nodiscard]] Time now() const { return now_; }
   // A quotient turned out to depend on the order among ranks.
   [[nodiscard]] bool is_exact() const { return !ties_.any(); }
   [[nodiscard]] const Flows& flows() const { return flows_; }
@@ -551,8 +553,10 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
   const auto run_woken = [&] {
     while (!lanes.runnable.empty() && network.is_exact()) machine.run(lanes.next_runnable());
   };
+  TimeLimit limit(options, lanes, network.wiring());
   lanes.wake_all();
   do {
+    limit.check(network.now());
     network.process_work();
     network.process_flows();
     run_woken();

@@ -35,6 +35,15 @@ class RankWiring {
       report_talks_to_itself(peer);
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};
   }
+  // Nothing where another connection stands for it.
+  [[nodiscard]] std::optional<Ends> ends_of(Endpoint from, Endpoint to) const {
+    if (quotient_ != nullptr && quotient_->representative(from.rank) != from.rank)
+      return std::nullopt;
+    const std::uint32_t rank =
+        quotient_ != nullptr ? quotient_->number_of(from.rank) : participants_.member_of(from.rank);
+    return ends(static_cast<LaneNumber>(rank * lanes_.per_rank + from.lane.index()), to,
+                Direction::out);
+  }
   // What its links cost is for the engine to note.
   Connection& open(Ends ends) {
     Connection& connection = lanes_.connections.open(ends.source, ends.target);

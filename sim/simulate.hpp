@@ -17,6 +17,8 @@
 
 namespace collsim {
 
+struct BusyLink;  // busy_link.hpp
+
 // Predicts when every instruction of a schedule begins and ends on a topology.
 //
 // Model.  Of link i: alpha_i = its startup, B_i = its bandwidth, L_i = its latency.
@@ -52,9 +54,10 @@ namespace collsim {
 // Failure.  Error{no_route}; {overflow}; {bad_schedule}: a peer that is no member, sizes that
 // differ, messages never received, or programs so wrong that they beat the lower bound of their
 // collective; {deadlock}, naming the lanes that wait for each other; {engine_not_applicable}: a
-// forced engine cannot do this case exactly; {too_large}: a full recording beyond its limit.  A
-// correct schedule that beats its lower bound would be a bug in collsim, and aborts.  Programs must
-// end, and are not proved correct here: that is what check() of collectives/checker.hpp is for.
+// forced engine cannot do this case exactly; {too_large}: a full recording beyond its limit;
+// {too_slow}: beyond SimulationOptions::at_most.  A correct schedule that beats its lower bound
+// would be a bug in collsim, and aborts.  Programs must end, and are not proved correct here: that
+// is what check() of collectives/checker.hpp is for.
 //
 // Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is
 // exact.
@@ -93,6 +96,10 @@ struct SimulationOptions {
   // Of the topology and the schedule's group, for the bounds; without them, those that need no
   // search are found anew.
   const NetworkCuts* cuts = nullptr;
+  // A run that takes longer is of no use: Error{too_slow} as soon as that is certain (event engine
+  // only), also by what a busy link of it, if one is known, has still to carry.
+  Time at_most = Time::never();
+  const BusyLink* busy_link = nullptr;
   // For those who wait: how many instructions have been executed, now and then.
   std::atomic<std::uint64_t>* executed = nullptr;
 };

@@ -32,15 +32,16 @@ template <class... Parts>
 // * collsim itself is wrong: COLLSIM_CHECK(condition, message).  Always on; prints file, line and
 //   values and aborts, because results after a broken invariant are meaningless.
 enum class ErrorCode {
-  invalid_argument,      // a number or a combination that makes no sense
-  too_large,             // more ranks, chunks, bytes or steps than the stated limit
-  unknown_name,          // no such operation, algorithm, element type, link, node ...
-  unsupported_ranks,     // the algorithm does not exist for this number of ranks
-  no_route,              // two ranks that must talk are not connected
-  overflow,              // a time or a size beyond 64 bits
-  bad_schedule,          // programs that do not match: sizes, peers, lanes, buffers
-  deadlock,              // programs that wait for each other
-  engine_not_applicable  // the forced engine cannot simulate this case exactly
+  invalid_argument,       // a number or a combination that makes no sense
+  too_large,              // more ranks, chunks, bytes or steps than the stated limit
+  unknown_name,           // no such operation, algorithm, element type, link, node ...
+  unsupported_ranks,      // the algorithm does not exist for this number of ranks
+  no_route,               // two ranks that must talk are not connected
+  overflow,               // a time or a size beyond 64 bits
+  bad_schedule,           // programs that do not match: sizes, peers, lanes, buffers
+  deadlock,               // programs that wait for each other
+  engine_not_applicable,  // the forced engine cannot simulate this case exactly
+  too_slow                // it takes longer than asked for
 };
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);

@@ -14,6 +14,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::bad_schedule: return "bad-schedule";
     case ErrorCode::deadlock: return "deadlock";
     case ErrorCode::engine_not_applicable: return "engine-not-applicable";
+    case ErrorCode::too_slow: return "too-slow";
   }
   return "unknown";
 }

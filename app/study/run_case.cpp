@@ -44,14 +44,12 @@ std::optional<double> slowest_used_link(const Topology& topology, const Simulati
   return static_cast<double>(slowest->bytes_per_second());
 }
 
-// If all ranks together are too much, one of them may stand for all.
+// `how` has cuts, engine and perhaps a limit.  If all ranks together are too much, one of them may
+// stand for all.
 Simulation simulation_of(const Case& one_case, const Schedule& schedule, const CaseOptions& options,
-                         const NetworkCuts* cuts, Engine engine) {
-  SimulationOptions how;
+                         SimulationOptions how) {
   how.late = one_case.cluster->late;
-  how.cuts = cuts;
-  how.engine = engine;
-  if (engine != Engine::automatic)
+  if (how.engine != Engine::automatic)
     return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(one_case, effort, schedule);
@@ -113,18 +111,18 @@ std::optional<Case> with_equal_parts(const Case& made) {
   return even;
 }
 
-CaseResult row_of(const Case& asked, const CaseOptions& options,
-                  Engine engine = Engine::automatic) {
+CaseResult row_of(const Case& asked, const CaseOptions& options, SimulationOptions how = {}) {
   const Case one_case = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = one_case.cluster->topology;
   const Schedule& schedule = *one_case.schedule;
   const std::shared_ptr<const NetworkCuts> cuts =
       options.cuts != nullptr ? options.cuts->of(one_case) : nullptr;
+  how.cuts = cuts.get();
   const std::optional<Case> even =
-      engine == Engine::automatic ? with_equal_parts(one_case) : std::nullopt;
+      how.engine == Engine::automatic ? with_equal_parts(one_case) : std::nullopt;
+  if (even) how.busy_link = nullptr;  // of other messages
   const Case& simulated = even ? *even : one_case;
-  const Simulation simulation =
-      simulation_of(simulated, *simulated.schedule, options, cuts.get(), engine);
+  const Simulation simulation = simulation_of(simulated, *simulated.schedule, options, how);
 
   CaseResult row;
   row.operation = one_case.collective.operation;
@@ -185,6 +183,7 @@ struct NcclWay {
   Time least;
   // What `least` is of.  More is asked only where simulating takes a while.
   enum class Known : std::uint8_t { launch, starts, traffic, chains } known = Known::launch;
+  BusyLink busy_link;  // once chains are known
 };
 
 NcclWay way_of(Case candidate, std::size_t place) {
@@ -226,7 +225,8 @@ void learn(NcclWay& way, Time enough) {
   way.least = std::max(way.least, launch + chains.longest(enough, long_chains));
   if (way.least >= enough) return;
   way.known = NcclWay::Known::chains;
-  way.least = std::max(way.least, launch + busy_link_bound(topology, *made.schedule, chains));
+  way.busy_link = busiest_link(topology, *made.schedule, chains);
+  way.least = std::max(way.least, launch + way.busy_link.bound);
 }
 
 // One that cannot run, as where no switch adds for one of the ranks, says so when it is simulated.
@@ -238,8 +238,11 @@ void learn_more(NcclWay& way, Time enough) {
   }
 }
 
-CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
-  CaseResult row = row_of(way.simulated, options);
+CaseResult row_of(const NcclWay& way, const CaseOptions& options, Time at_most) {
+  SimulationOptions how;
+  how.at_most = at_most;
+  how.busy_link = &way.busy_link;
+  CaseResult row = row_of(way.simulated, options, how);
   const Case& made = way.one_case;
   if (made.collective.count == way.simulated.collective.count) return row;
   row.size = made.collective.bytes();
@@ -283,7 +286,7 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
     const NcclWay way = std::move(*next);
     ways.erase(next);
     try {
-      CaseResult row = row_of(way, options);
+      CaseResult row = row_of(way, options, best ? best->row.time : Time::never());
       if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, way.place))
         continue;
       best = Chosen{way.one_case, std::move(row)};
@@ -304,7 +307,9 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
 Chosen fastest(const Case& asked, const CaseOptions& options) {
   if (asked.choice.name == "nccl") return fastest_of_nccl(asked, options);
   return search_fastest(asked, [&](const Case& candidate, Engine engine) {
-    return row_of(candidate, options, engine);
+    SimulationOptions how;
+    how.engine = engine;
+    return row_of(candidate, options, how);
   });
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/busy_link.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
 
@@ -9,7 +13,7 @@ namespace {
 
 Time bound_of(const Topology& topology, const Schedule& schedule) {
   CausalChains chains(topology, schedule);
-  return busy_link_bound(topology, schedule, chains);
+  return busiest_link(topology, schedule, chains).bound;
 }
 
 void expect_no_run_beats_it(const RandomCase::Odds& odds) {
@@ -58,6 +62,61 @@ TEST(BusyLink, TellsMoreThanTheLinkAloneOrTheChainAlone) {
   const Schedule schedule = byte_schedule(Operation::all_reduce, 32, 10'000'000, "double-tree", 16);
   const Time time = simulate(network, schedule).time;
   EXPECT_GT(bound_of(network, schedule).seconds(), 0.85 * time.seconds());
+}
+
+// Of an event engine that knows the busiest link; nothing: too slow.
+std::optional<Time> time_within(Time at_most, const Topology& topology, const Schedule& schedule,
+                                std::atomic<std::uint64_t>* executed = nullptr) {
+  CausalChains chains(topology, schedule);
+  const BusyLink busy_link = busiest_link(topology, schedule, chains);
+  SimulationOptions options;
+  options.engine = Engine::event;
+  options.at_most = at_most;
+  options.busy_link = &busy_link;
+  options.executed = executed;
+  try {
+    return simulate(topology, schedule, {}, options).time;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::too_slow);
+    return std::nullopt;
+  }
+}
+
+TEST(BusyLink, ALimitEndsNoRunThatKeepsIt) {
+  int ended = 0;
+  for (const int fair : {0, 35, 100})
+    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+      RandomCase random(seed, {.fair = fair});
+      const Topology topology = random.topology();
+      const Schedule schedule = random.schedule(topology.rank_count());
+      Time time;
+      try {
+        time = simulate(topology, schedule).time;
+      } catch (const Error&) {
+        continue;  // too few slots: a deadlock
+      }
+      ASSERT_EQ(time_within(time, topology, schedule), time) << "seed " << seed;
+      if (!time_within(Time(time.ps() / 2), topology, schedule)) ++ended;
+    }
+  EXPECT_GT(ended, 400);
+}
+
+// Up and down a tree every link is idle for a while: long before the limit it is certain that there
+// is too much left.
+TEST(BusyLink, ALimitEndsARunAsSoonAsWhatIsLeftTakesTooLong) {
+  const LinkParameters link = link_of(ten, microseconds(2), microseconds(5));
+  const Topology network = make_switch(32, link);
+  AlgorithmChoice choice;
+  choice.name = "double-tree";
+  choice.chunks = 256;
+  choice.slots = 8;
+  const Schedule schedule =
+      make_schedule(byte_collective(Operation::all_reduce, 32, 100'000'000), choice);
+  std::atomic<std::uint64_t> all = 0, executed = 0;
+  const std::optional<Time> time = time_within(Time::never(), network, schedule, &all);
+  ASSERT_TRUE(time.has_value());
+  EXPECT_EQ(time_within(Time(time->ps() / 10 * 9), network, schedule, &executed), std::nullopt);
+  EXPECT_LT(executed, all / 2);
 }
 
 }  // namespace
