@@ -69,13 +69,20 @@ class BusyLinks {
     const auto route = router_.route(from, to);
     const auto is_fair = [&](LinkId id) { return topology_.link(id).sharing == Sharing::fair; };
     const bool all_fair = std::all_of(route.begin(), route.end(), is_fair);
-    // A flow begins after the largest startup; on a way of both kinds some of it passes before.
+    // A flow begins after the largest startup; on a way of both kinds some of it passes before.  It
+    // crosses its links at once, behind the exclusive ones, and their latencies come after it.
     Time startup;
-    for (const LinkId id : route) startup = std::max(startup, topology_.link(id).startup);
+    for (const LinkId id : route) {
+      startup = std::max(startup, topology_.link(id).startup);
+      if (is_fair(id)) share.tail += topology_.link(id).latency;
+    }
     if (all_fair) share.head += startup;
+    const Time behind_flow = share.tail;
+    Time behind_link = share.tail;
     for (auto id = route.rbegin(); id != route.rend(); ++id) {
       const Link& link = topology_.link(*id);
-      if (all_fair || link.sharing == Sharing::exclusive) share.tail += link.latency;
+      if (!is_fair(*id)) behind_link += link.latency;
+      share.tail = is_fair(*id) ? behind_flow : behind_link;
       const auto bytes_per_s = static_cast<double>(link.bandwidth.bytes_per_second());
       const double startup_s = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
       share.seconds = static_cast<double>(sent.bytes) / bytes_per_s + sent.messages * startup_s;

@@ -8,8 +8,8 @@
 
 namespace collsim {
 
-// The link by which a schedule takes longest, and some of its connections: all that must be over
-// before the chain of causes behind them.
+// The link by which a schedule takes longest, and those of its connections after whose last message
+// at least `tail` follows.
 struct BusyLink {
   struct Connection {
     Endpoint from, to;
@@ -17,7 +17,7 @@ struct BusyLink {
     Time of_each;  // on the link, at least
   };
   Time bound;
-  Time tail;  // after whichever of their messages is the last
+  Time tail;
   std::vector<Connection> connections;
 };
 

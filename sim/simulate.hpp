@@ -96,8 +96,9 @@ struct SimulationOptions {
   // Of the topology and the schedule's group, for the bounds; without them, those that need no
   // search are found anew.
   const NetworkCuts* cuts = nullptr;
-  // A run that takes longer is of no use: Error{too_slow} as soon as that is certain (event engine
-  // only), also by what a busy link of it, if one is known, has still to carry.
+  // A run that takes longer is of no use: Error{too_slow} soon after that is certain, by the clock
+  // or by what a busy link of it, if one is known, has still to carry.  Only the event engine
+  // looks, now and then: a longer run may also end as usual.
   Time at_most = Time::never();
   const BusyLink* busy_link = nullptr;
   // For those who wait: how many instructions have been executed, now and then.

@@ -10,7 +10,7 @@ namespace collsim {
 // Runs `measure` in a forked copy of this process and returns its outcome, so that neither a crash
 // nor a hang reaches the caller.  A child that takes longer than `limit_s` is killed.  Errors
 // thrown by `measure` become NoMeasurement.  The calling process must have no other threads; it
-// calls `meanwhile` about twice a second while it waits.
+// calls `meanwhile` about twice a second while a run lasts.
 [[nodiscard]] RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s,
                                       const std::function<void()>* meanwhile = nullptr);
 

@@ -51,9 +51,10 @@ void Progress::update(std::size_t done, std::size_t total) {
   const std::lock_guard lock(mutex_);
   done_ = done;
   total_ = total;
-  if (!on_terminal_ || done == 0) return;
   const Steady::time_point now = Steady::now();
   if (now < next_) return;
+  if (!on_terminal_) tell_a_log(now);
+  if (!on_terminal_ || done == 0) return;
   next_ = now + between_updates;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;
@@ -64,13 +65,16 @@ void Progress::update(std::size_t done, std::size_t total) {
 void Progress::tell_the_time() {
   const std::lock_guard lock(mutex_);
   const Steady::time_point now = Steady::now();
+  if (!on_terminal_)
+    tell_a_log(now);
+  else if (now >= next_ + before_it_shows)
+    show(time_so_far());
+}
+
+void Progress::tell_a_log(Steady::time_point now) {
   if (terminal_.quiet || now < next_) return;
-  if (on_terminal_) {
-    if (now >= next_ + before_it_shows) show(time_so_far());
-    return;
-  }
   terminal_.err << time_so_far() << std::endl;
-  next_ += next_ - start_;
+  while (next_ <= now) next_ += next_ - start_;
 }
 
 std::string Progress::time_so_far() const {

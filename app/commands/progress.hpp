@@ -35,13 +35,14 @@ class Progress {
   // What says how far one of the points is.
   void watch(std::shared_ptr<const SimulationGauge> gauge);
   void update(std::size_t done, std::size_t total);
-  // Where nothing was told for a while; to be called at least once a second.
+  // Where nothing was told for a while.  To be called about twice a second.
   void tell_the_time();
   // For good: what comes next is not told.
   void clear();
 
  private:
   using Steady = std::chrono::steady_clock;
+  void tell_a_log(Steady::time_point now);
   [[nodiscard]] std::string time_so_far() const;
   void show(const std::string& line);
 

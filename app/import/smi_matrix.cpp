@@ -341,22 +341,36 @@ std::vector<std::size_t> MatrixReader::cpu_classes() const {
   return of;
 }
 
-// NVLinks also join GPUs of different CPUs: the widest come first, and between classes with devices
-// that are far from each other none joins.
+// NVLinks also join GPUs of different CPUs.  Those that are far from the same device come first,
+// then the widest; and classes with devices that are far from each other stay apart.
 void MatrixReader::join_by_nvlinks(std::vector<std::size_t>& of) const {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t a = 0; a < of.size(); ++a)
+  const std::size_t size = of.size();
+  std::vector<std::vector<char>> far(size, std::vector<char>(size)), far_classes = far;
+  for (std::size_t a = 0; a < size; ++a)
+    for (std::size_t b = 0; b < size; ++b)
+      if (at(a, b).near == Near::sys) far[a][b] = far_classes[of[a]][of[b]] = 1;
+  struct Pair {
+    bool far_from_the_same;
+    int links;
+    std::size_t a, b;
+  };
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < size; ++a)
     for (std::size_t b = 0; b < a; ++b)
-      if (at(a, b).near == Near::nvlink) pairs.emplace_back(a, b);
-  std::stable_sort(pairs.begin(), pairs.end(), [this](const auto& one, const auto& other) {
-    return at(one.first, one.second).links > at(other.first, other.second).links;
+      if (const Cell cell = at(a, b); cell.near == Near::nvlink)
+        pairs.push_back({std::inner_product(far[a].begin(), far[a].end(), far[b].begin(), 0) > 0,
+                         cell.links, a, b});
+  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& one, const Pair& other) {
+    return std::pair(one.far_from_the_same, one.links) >
+           std::pair(other.far_from_the_same, other.links);
   });
-  for (const auto& [a, b] : pairs) {
-    bool far = false;
-    for (std::size_t of_a = 0; of_a < of.size(); ++of_a)
-      for (std::size_t of_b = 0; of_b < of.size(); ++of_b)
-        far = far || (of[of_a] == of[a] && of[of_b] == of[b] && at(of_a, of_b).near == Near::sys);
-    if (!far) join(of, a, b);
+  for (const Pair& pair : pairs) {
+    const std::size_t a = of[pair.a], b = of[pair.b], joined = std::min(a, b);
+    if (a == b || far_classes[a][b] != 0) continue;
+    join(of, pair.a, pair.b);
+    for (std::size_t other = 0; other < size; ++other)
+      far_classes[joined][other] = far_classes[other][joined] =
+          static_cast<char>(far_classes[a][other] | far_classes[b][other]);
   }
 }
 

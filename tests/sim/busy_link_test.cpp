@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/busy_link.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
@@ -62,6 +64,25 @@ TEST(BusyLink, TellsMoreThanTheLinkAloneOrTheChainAlone) {
   const Schedule schedule = byte_schedule(Operation::all_reduce, 32, 10'000'000, "double-tree", 16);
   const Time time = simulate(network, schedule).time;
   EXPECT_GT(bound_of(network, schedule).seconds(), 0.85 * time.seconds());
+}
+
+// gpu0 sends its 2 x 1 MB over a fair cable; behind it one rank is far and ends there, the other is
+// near and sends on.
+TEST(BusyLink, CountsLatenciesOfExclusiveLinksBeforeTheFlow) {
+  LinkParameters fair{Bandwidth(1'000'000'000)}, fast{Bandwidth(1'000'000'000'000)};
+  fair.sharing = Sharing::fair;
+  Topology network = make_switch(4, fast);
+  std::vector<Topology::LinkChange> changes;
+  for (std::size_t i = 0; i < network.links().size(); ++i) {
+    const Link& link = network.link(LinkId(i));
+    const std::size_t end = std::min(link.from.index(), link.to.index());
+    LinkParameters changed = end == 0 ? fair : fast;
+    if (end >= 2) changed.latency = microseconds(10);
+    changes.push_back({LinkId(i), changed});
+  }
+  network = network.with_changed_links(changes);
+  const Schedule schedule = byte_schedule(Operation::broadcast, 4, 1'000'000, "binomial");
+  EXPECT_LE(bound_of(network, schedule), simulate(network, schedule).time);
 }
 
 // Of an event engine that knows the busiest link; nothing: too slow.

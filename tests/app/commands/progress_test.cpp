@@ -40,6 +40,20 @@ TEST(Progress, InALogIsALineNowAndThen) {
   EXPECT_EQ(err.str().find('\r'), std::string::npos);
 }
 
+// Whoever has no thread tells the time when a point is done, too, and once after a silence.
+TEST(Progress, InALogIsToldByItsCaller) {
+  std::ostringstream out, err;
+  const std::atomic<bool> interrupted = false;
+  Terminal terminal{.out = out, .err = err, .interrupted = interrupted};
+  Progress progress(terminal, Progress::Clock::caller, std::chrono::seconds(1));
+  progress.update(1, 3);
+  EXPECT_EQ(err.str(), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  progress.update(2, 3);
+  progress.tell_the_time();
+  EXPECT_EQ(err.str(), "2 of 3 points, 3 s so far\n");
+}
+
 TEST(Progress, SaysHowFarAnAlgorithmIs) {
   std::ostringstream out, err;
   const std::atomic<bool> interrupted = false;

@@ -71,6 +71,21 @@ TEST(SmiMatrix, CpusFollowFromWhatIsFarWhereTheirColumnsWereLeftOut) {
                          "NIC1\tSYS\tSYS\tPIX\tNODE\tSYS\t X \n"
                          "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n"),
               raw_machine);
+  // A DGX-1V whose GPUs are numbered in another order: fours, and as wide a link to the other.
+  const std::string fours = machine_in(
+      "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\n"
+      "GPU0\tX\tNV2\tNV1\tNV1\tNV2\tSYS\tSYS\tSYS\n"
+      "GPU1\tNV2\tX\tSYS\tSYS\tSYS\tNV1\tNV1\tNV2\n"
+      "GPU2\tNV1\tSYS\tX\tNV2\tNV1\tNV2\tSYS\tSYS\n"
+      "GPU3\tNV1\tSYS\tNV2\tX\tNV1\tSYS\tNV2\tSYS\n"
+      "GPU4\tNV2\tSYS\tNV1\tNV1\tX\tSYS\tSYS\tNV2\n"
+      "GPU5\tSYS\tNV1\tNV2\tSYS\tSYS\tX\tNV2\tNV1\n"
+      "GPU6\tSYS\tNV1\tSYS\tNV2\tSYS\tNV2\tX\tNV1\n"
+      "GPU7\tSYS\tNV2\tSYS\tSYS\tNV2\tNV1\tNV1\tX\n");
+  expect_contains(fours,
+                  "gpu0 cpu0 PCIe 0 x16\ngpu1 cpu1 PCIe 0 x16\ngpu2 cpu0 PCIe 0 x16\n"
+                  "gpu3 cpu0 PCIe 0 x16\ngpu4 cpu0 PCIe 0 x16\ngpu5 cpu1 PCIe 0 x16\n"
+                  "gpu6 cpu1 PCIe 0 x16\ngpu7 cpu1 PCIe 0 x16\n");
   // Of each CPU two GPUs; they also have an NVLink to one of the other.
   const std::string meshes = machine_in(
       "\tGPU0\tGPU1\tGPU2\tGPU3\n"
