@@ -273,7 +273,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
     parts.members = plan->per_node;
     parts.node_turns = algorithm.node_turns;
     // An order tells the members apart.
-    if (!plan->orders.empty()) parts.node_turns = {.nodes = algorithm.node_turns.nodes};
+    if (!plan->orders.empty()) parts.node_turns.members = parts.node_turns.channels = false;
   }
   parts.exchanges_in_rounds =
       algorithm.exchanges_in_rounds && blocks_are_equal(collective, algorithm, choice);

@@ -26,9 +26,10 @@ std::vector<TurnDigit> Programs::turns() const {
   switch (symmetry()) {
     case Symmetry::none: {
       const NodeTurns& of_nodes = parts_->node_turns;
-      if (of_nodes.nodes || of_nodes.members)
-        digits = {digit(size() / parts_->members, of_nodes.nodes),
-                  digit(parts_->members, of_nodes.members)};
+      if (!of_nodes.nodes && !of_nodes.members && !mirrors_nodes()) break;
+      digits = {digit(size() / parts_->members, of_nodes.nodes),
+                digit(parts_->members, of_nodes.members)};
+      digits[0].mirrors = mirrors_nodes();
       break;
     }
     case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
@@ -47,12 +48,20 @@ std::vector<TurnDigit> Programs::turns() const {
 }
 
 Lane Programs::turned(Lane lane, Rank from, Rank into) const {
-  if (!parts_->node_turns.channels) return lane;
+  if (!turns_move_lanes()) return lane;
   const auto members = static_cast<std::size_t>(parts_->members);
-  const std::size_t turn = into.index() + members - from.index() % members;
-  const auto all = static_cast<std::size_t>(parts_->lanes);
-  const std::size_t of_channel = all / static_cast<std::size_t>(parts_->channels);
-  return Lane((lane.index() + turn % members * of_channel) % all);
+  std::size_t turned = lane.index();
+  if (parts_->node_turns.channels) {
+    const std::size_t turn = into.index() + members - from.index() % members;
+    const auto all = static_cast<std::size_t>(parts_->lanes);
+    const std::size_t of_channel = all / static_cast<std::size_t>(parts_->channels);
+    turned = (turned + turn % members * of_channel) % all;
+  }
+  if (mirrors_nodes() && from.index() / members != into.index() / members) {
+    const auto of_tree = static_cast<std::size_t>(parts_->node_turns.lanes_of_tree);
+    turned = turned / of_tree % 2 == 0 ? turned + of_tree : turned - of_tree;
+  }
+  return Lane(turned);
 }
 
 // --- rounds --------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ struct NodeTurns {
   bool nodes = false;     // the nodes may turn
   bool members = false;   // the members of all nodes may, together,
   bool channels = false;  // channel c then becoming c + 1 when each member becomes the next
+  // Where nodes do not turn: two trees over them, each the mirror of the other if there is an even
+  // number of nodes, alternate every so many lanes; 0: there are none.
+  int lanes_of_tree = 0;
 };
 
 // What a group of ranks runs: a program for every lane of every rank, be it one collective
@@ -105,7 +108,9 @@ class Programs {
   [[nodiscard]] std::vector<TurnDigit> turns() const;
   // What becomes of a lane of any rank when a turn takes rank `from` to `into`.
   [[nodiscard]] Lane turned(Lane lane, Rank from, Rank into) const;
-  [[nodiscard]] bool turns_move_lanes() const { return parts_->node_turns.channels; }
+  [[nodiscard]] bool turns_move_lanes() const {
+    return parts_->node_turns.channels || mirrors_nodes();
+  }
   // Every rank sends the same to all others, then waits for the same from all others, perhaps again
   // and again; and slots do not hold it back.  So where instructions cost nothing their order does
   // not matter, and any renaming of the ranks leaves the programs as they are.  (Two ranks have no
@@ -121,6 +126,11 @@ class Programs {
   [[nodiscard]] const Parts& parts() const { return *parts_; }
 
  private:
+  // Nodes may be mirrored, and the trees exchanged.
+  [[nodiscard]] bool mirrors_nodes() const {
+    const int lanes = parts_->node_turns.lanes_of_tree;
+    return lanes > 0 && parts_->lanes % (2 * lanes) == 0 && size() / parts_->members % 2 == 0;
+  }
   explicit Programs(std::shared_ptr<const Parts> parts);
 
   std::shared_ptr<const Parts> parts_;

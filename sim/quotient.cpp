@@ -75,7 +75,7 @@ Quotient::Quotient(const Topology& topology, const Topology::Turning& turning, T
 std::uint32_t Quotient::turns_that_keep(const LinkPlace& place) const {
   std::uint32_t count = 1;
   for (const Turns::Digit& digit : turns_.digits())
-    if ((place.without >> digit.of_network & 1U) != 0) count *= digit.size / digit.step;
+    if ((place.without >> digit.of_network & 1U) != 0) count *= digit.turns();
   return count;
 }
 

@@ -18,6 +18,11 @@ class DigitReader {
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] std::uint32_t left() const { return left_; }
   [[nodiscard]] std::uint32_t number() const { return static_cast<std::uint32_t>(number_); }
+  [[nodiscard]] bool permutes() const { return digits_[number_].permutes; }
+  // If the next part has this size.
+  [[nodiscard]] bool mirrors(std::uint32_t size) const {
+    return digits_[number_].mirrors && digits_[number_].size == size;
+  }
 
   // Takes a part of this size.  Returns the step with which that part may turn alone: turning a
   // digit as a whole carries into its slower parts, so only the slowest part turns without the
@@ -59,9 +64,10 @@ Turns Turns::common(const std::vector<TurnDigit>& network, const std::vector<Tur
     const std::uint32_t size = std::min(places.left(), peers.left());
     if (places.left() % size != 0 || peers.left() % size != 0) return {};
     const std::uint32_t of_network = places.number();
+    const bool mirrors = peers.mirrors(size) && places.permutes();
     const std::uint32_t step = std::lcm(places.take(size), peers.take(size));
-    turns.digits_.push_back({size, step, of_network});
-    turns.order_ *= size / step;
+    turns.digits_.push_back({size, step, of_network, mirrors});
+    turns.order_ *= turns.digits_.back().turns();
   }
   if (!places.at_end() || !peers.at_end()) return {};
   std::reverse(turns.digits_.begin(), turns.digits_.end());
@@ -75,9 +81,14 @@ Rank Turns::turned(Rank rank, Rank by) const {
   auto turn = static_cast<std::uint32_t>(by.index());
   for (auto digit = digits_.rbegin(); digit != digits_.rend(); ++digit) {
     const std::uint32_t turned = turn % digit->size;
-    const std::uint32_t back = turned - (digit->step == 1 ? 0 : turned % digit->step);
-    const std::uint32_t place = number % digit->size + (digit->size - back);
-    result += weight * (place >= digit->size ? place - digit->size : place);
+    const std::uint32_t place = number % digit->size;
+    if (digit->mirrors) {
+      result += weight * (turned >= digit->size / 2 ? digit->size - 1 - place : place);
+    } else {
+      const std::uint32_t back = turned - (digit->step == 1 ? 0 : turned % digit->step);
+      const std::uint32_t moved = place + (digit->size - back);
+      result += weight * (moved >= digit->size ? moved - digit->size : moved);
+    }
     weight *= digit->size;
     number /= digit->size;
     turn /= digit->size;

@@ -19,13 +19,15 @@ namespace collsim {
 //   log2 K digits {2, 2 ...} exchange: rank i is to rank i xor d what rank 0 is to rank d
 //   {nodes, GPUs of a node}  what a GPU is to its own and the next node, it is everywhere
 //
-// A digit whose step is its size does not turn.
+// A digit whose step is its size does not turn.  It may be mirrored: d exchanged with size - 1 - d.
 struct TurnDigit {
   std::uint32_t size = 1;
   std::uint32_t step = 1;  // divides size
   // In a network: not only turns but all permutations of this digit leave it unchanged (ports of a
   // switch), so that it may be read as several digits, each with turns of its own.
   bool permutes = false;
+  // In a schedule, of an even size: does not turn, but may be mirrored.
+  bool mirrors = false;
 };
 
 class Turns {
@@ -35,6 +37,8 @@ class Turns {
     std::uint32_t size = 1;
     std::uint32_t step = 1;
     std::uint32_t of_network = 0;
+    bool mirrors = false;
+    [[nodiscard]] std::uint32_t turns() const { return mirrors ? 2 : size / step; }
   };
 
   // Those that leave both a network and a schedule unchanged; digits of one may be parts of digits

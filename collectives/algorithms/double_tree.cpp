@@ -217,7 +217,7 @@ extern const Algorithm all_reduce_double_tree{
         "(cut into chunks: NCCL's Tree)",
     .program = all_reduce_along_both_trees,
     .lanes = 4,
-    .node_turns = {.members = true, .channels = true},
+    .node_turns = {.members = true, .channels = true, .lanes_of_tree = 2},
     .node_pieces = [](int /*ranks*/, int /*members*/) { return 2; },
     .messages_exceed_a_block = true};
 

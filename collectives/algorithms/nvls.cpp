@@ -270,7 +270,7 @@ extern const Algorithm all_reduce_nvls{
         [](const Task& task) { return in_switches(task, lanes_with_tree, 2, steps_with_tree); },
     .lanes = lanes_with_tree.size(),
     .lanes_in_switch = switch_lanes,
-    .node_turns = {.members = true},
+    .node_turns = {.members = true, .lanes_of_tree = lanes_with_tree.size()},
     .node_pieces = [](int /*ranks*/, int members) { return members; },
     .scratch = scratch_of<lanes_with_tree.size(), 2>};
 

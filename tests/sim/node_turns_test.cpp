@@ -100,6 +100,30 @@ TEST(NodeTurns, NodesTurnWhereMembersHaveAnOrder) {
   EXPECT_TRUE(schedule_of(trees, 3, 96, false).turns().empty());
 }
 
+// Of two trees over an even number of nodes each is the mirror of the other.
+TEST(NodeTurns, HalfOfTheNodesStandForThoseOfMirroredTrees) {
+  const auto order_of = [](const NodeCase& one, int nodes) {
+    return Turns::common({{.size = static_cast<std::uint32_t>(nodes), .permutes = true},
+                          {.size = members, .permutes = true}},
+                         schedule_of(one, nodes, 96 * nodes * members, false).turns())
+        .order();
+  };
+  const NodeCase in_switches{Operation::all_reduce, "nvls", 2, 3};
+  EXPECT_EQ(order_of(in_switches, 6), 2U * members);
+  EXPECT_EQ(order_of(in_switches, 7), 1U * members);
+  NodeCase one_tree = in_switches;
+  one_tree.channels = 1;
+  EXPECT_EQ(order_of(one_tree, 6), 1U * members);
+  const NodeCase trees{Operation::all_reduce, "double-tree", 4, 3};
+  EXPECT_EQ(order_of(trees, 6), 2U * members);
+  EXPECT_EQ(order_of(trees, 7), 1U * members);
+  const NodeCase in_orders{
+      Operation::all_reduce, "double-tree", 2, 3, {{2, 0, 3, 1}, {1, 3, 2, 0}}};
+  EXPECT_EQ(order_of(in_orders, 6), 2U);
+  for (const bool in_place : {false, true})
+    for (const int nodes : {2, 6}) expect_same_with_few_ranks(in_orders, nodes, false, in_place);
+}
+
 // A channel that one of the members lacks, or shares of different lengths.
 TEST(NodeTurns, AreNotClaimedWhereMembersDiffer) {
   const NodeCase trees{Operation::all_reduce, "double-tree", 4, 1};

@@ -50,7 +50,8 @@ struct Renaming {
 std::vector<Renaming> generators(const std::vector<TurnDigit>& sizes) {
   std::vector<Renaming> all;
   for (std::size_t digit = 0; digit < sizes.size(); ++digit) {
-    const auto [size, step, permutes] = sizes[digit];
+    const auto [size, step, permutes, mirrors] = sizes[digit];
+    EXPECT_FALSE(mirrors) << "schedules say that";
     Renaming turn{sizes, digit, {}};
     for (std::uint32_t value = 0; value < size; ++value) turn.to.push_back((value + step) % size);
     if (step < size) all.push_back(turn);
@@ -341,6 +342,26 @@ TEST(Turns, TakeRanksToTheirRepresentatives) {
     const std::size_t next = rank / 4 * 4 + (rank + 1) % 4;
     EXPECT_EQ(turns.turned(Rank(next), Rank(rank)), Rank((rank % 2 + 1) % 4));
   }
+}
+
+// Nodes 0 1 2 3 of two ranks that turn: 0 and 1 are seen as they are, 2 and 3 from the other end.
+TEST(Turns, MirrorADigitThatPermutes) {
+  const std::vector<TurnDigit> schedule{{.size = 4, .step = 4, .mirrors = true}, {2}};
+  const TurnDigit nodes{.size = 4, .permutes = true};
+  const Turns turns = Turns::common({nodes, {2}}, schedule);
+  EXPECT_EQ(turns.order(), 4U);
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    const std::size_t node = rank / 2;
+    EXPECT_EQ(turns.representative(Rank(rank)), Rank(2 * (node < 2 ? node : 3 - node)));
+    for (std::size_t other = 0; other < 8; ++other) {
+      const std::size_t its = node < 2 ? other / 2 : 3 - other / 2;
+      EXPECT_EQ(turns.turned(Rank(other), Rank(rank)), Rank(2 * its + (other + rank) % 2));
+    }
+  }
+  EXPECT_EQ(Turns::common({{.size = 8, .permutes = true}}, schedule).order(), 4U);
+  EXPECT_EQ(Turns::common({{4}, {2}}, schedule).order(), 2U) << "rotates only";
+  EXPECT_EQ(Turns::common({{2}, {.size = 2, .permutes = true}, {2}}, schedule).order(), 2U)
+      << "in parts";
 }
 
 }  // namespace
