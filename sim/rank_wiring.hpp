@@ -35,14 +35,16 @@ class RankWiring {
       report_talks_to_itself(peer);
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};
   }
-  // Nothing where another connection stands for it.
-  [[nodiscard]] std::optional<Ends> ends_of(Endpoint from, Endpoint to) const {
-    if (quotient_ != nullptr && quotient_->representative(from.rank) != from.rank)
-      return std::nullopt;
-    const std::uint32_t rank =
-        quotient_ != nullptr ? quotient_->number_of(from.rank) : participants_.member_of(from.rank);
-    return ends(static_cast<LaneNumber>(rank * lanes_.per_rank + from.lane.index()), to,
-                Direction::out);
+  // Of the connection that stands for this one.
+  [[nodiscard]] Ends ends_of(Endpoint from, Endpoint to) const {
+    if (quotient_ == nullptr) {
+      const std::size_t member = participants_.member_of(from.rank);
+      return ends(static_cast<LaneNumber>(member * lanes_.per_rank + from.lane.index()), to,
+                  Direction::out);
+    }
+    const Rank target = quotient_->ends(from.rank, to.rank).target;
+    const Lane its = lanes_.programs.turned(to.lane, to.rank, target);
+    return ends_in_quotient(in_quotient(from), {target, its}, Direction::out);
   }
   // What its links cost is for the engine to note.
   Connection& open(Ends ends) {

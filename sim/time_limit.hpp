@@ -18,8 +18,8 @@ class TimeLimit {
     if (options.busy_link == nullptr) return;
     tail_ = options.busy_link->tail;
     for (const BusyLink::Connection& connection : options.busy_link->connections)
-      if (const auto ends = wiring.ends_of(connection.from, connection.to))
-        watched_.push_back({*ends, connection.messages, connection.of_each});
+      watched_.push_back({wiring.ends_of(connection.from, connection.to), connection.messages,
+                          connection.of_each});
   }
 
   void check(Time now) {

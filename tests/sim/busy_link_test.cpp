@@ -21,18 +21,11 @@ Time bound_of(const Topology& topology, const Schedule& schedule) {
 void expect_no_run_beats_it(const RandomCase::Odds& odds) {
   int telling = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    RandomCase random(seed, odds);
-    const Topology topology = random.topology();
-    const Schedule schedule = random.schedule(topology.rank_count());
-    Time time;
-    try {
-      time = simulate(topology, schedule).time;
-    } catch (const Error&) {
-      continue;  // too few slots: a deadlock
-    }
-    const Time bound = bound_of(topology, schedule);
-    ASSERT_LE(bound, time) << "seed " << seed << ", " << schedule.algorithm();
-    if (bound.seconds() > 0.7 * time.seconds()) ++telling;
+    const auto run = random_run(seed, odds);
+    if (!run) continue;
+    const Time bound = bound_of(run->topology, run->schedule);
+    ASSERT_LE(bound, run->time) << "seed " << seed << ", " << run->schedule.algorithm();
+    if (bound.seconds() > 0.7 * run->time.seconds()) ++telling;
   }
   EXPECT_GT(telling, 300);
 }
@@ -85,13 +78,14 @@ TEST(BusyLink, CountsLatenciesOfExclusiveLinksBeforeTheFlow) {
   EXPECT_LE(bound_of(network, schedule), simulate(network, schedule).time);
 }
 
-// Of an event engine that knows the busiest link; nothing: too slow.
+// Of an engine that knows the busiest link; nothing: too slow.
 std::optional<Time> time_within(Time at_most, const Topology& topology, const Schedule& schedule,
-                                std::atomic<std::uint64_t>* executed = nullptr) {
+                                std::atomic<std::uint64_t>* executed = nullptr,
+                                Engine engine = Engine::event) {
   CausalChains chains(topology, schedule);
   const BusyLink busy_link = busiest_link(topology, schedule, chains);
   SimulationOptions options;
-  options.engine = Engine::event;
+  options.engine = engine;
   options.at_most = at_most;
   options.busy_link = &busy_link;
   options.executed = executed;
@@ -107,19 +101,23 @@ TEST(BusyLink, ALimitEndsNoRunThatKeepsIt) {
   int ended = 0;
   for (const int fair : {0, 35, 100})
     for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-      RandomCase random(seed, {.fair = fair});
-      const Topology topology = random.topology();
-      const Schedule schedule = random.schedule(topology.rank_count());
-      Time time;
-      try {
-        time = simulate(topology, schedule).time;
-      } catch (const Error&) {
-        continue;  // too few slots: a deadlock
-      }
-      ASSERT_EQ(time_within(time, topology, schedule), time) << "seed " << seed;
-      if (!time_within(Time(time.ps() / 2), topology, schedule)) ++ended;
+      const auto run = random_run(seed, {.fair = fair});
+      if (!run) continue;
+      ASSERT_EQ(time_within(run->time, run->topology, run->schedule), run->time) << "seed " << seed;
+      if (!time_within(Time(run->time.ps() / 2), run->topology, run->schedule)) ++ended;
     }
   EXPECT_GT(ended, 400);
+}
+
+void expect_early_end(const Topology& network, const AlgorithmChoice& choice, Engine engine) {
+  const Schedule schedule =
+      make_schedule(byte_collective(Operation::all_reduce, 32, 100'000'000), choice);
+  std::atomic<std::uint64_t> all = 0, executed = 0;
+  const std::optional<Time> time = time_within(Time::never(), network, schedule, &all, engine);
+  ASSERT_TRUE(time.has_value());
+  const Time sooner(time->ps() / 10 * 9);
+  EXPECT_EQ(time_within(sooner, network, schedule, &executed, engine), std::nullopt);
+  EXPECT_LT(executed, all / 2);
 }
 
 // Up and down a tree every link is idle for a while: long before the limit it is certain that there
@@ -131,13 +129,16 @@ TEST(BusyLink, ALimitEndsARunAsSoonAsWhatIsLeftTakesTooLong) {
   choice.name = "double-tree";
   choice.chunks = 256;
   choice.slots = 8;
-  const Schedule schedule =
-      make_schedule(byte_collective(Operation::all_reduce, 32, 100'000'000), choice);
-  std::atomic<std::uint64_t> all = 0, executed = 0;
-  const std::optional<Time> time = time_within(Time::never(), network, schedule, &all);
-  ASSERT_TRUE(time.has_value());
-  EXPECT_EQ(time_within(Time(time->ps() / 10 * 9), network, schedule, &executed), std::nullopt);
-  EXPECT_LT(executed, all / 2);
+  expect_early_end(network, choice, Engine::event);
+
+  // One rank of each of four nodes stands for 32; the link is that of one of the others.
+  LinkParameters inside = link, between = link;
+  inside.bandwidth = gigabytes_per_second(100);
+  inside.sharing = between.sharing = Sharing::fair;
+  NodesShape shape{.intra_link = inside, .inter_link = between};
+  shape.nodes = 8;
+  shape.gpus_per_node = shape.nics_per_node = choice.per_node = choice.channels = 4;
+  expect_early_end(make_nodes(shape), choice, Engine::symmetry);
 }
 
 }  // namespace

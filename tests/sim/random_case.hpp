@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -176,5 +178,23 @@ class RandomCase {
   Odds odds_;
   std::mt19937_64 random_;
 };
+
+// With the time that it takes; nothing where too few slots end in a deadlock.
+struct RandomRun {
+  Topology topology;
+  Schedule schedule;
+  Time time;
+};
+inline std::optional<RandomRun> random_run(std::uint64_t seed, const RandomCase::Odds& odds) {
+  RandomCase random(seed, odds);
+  const Topology topology = random.topology();
+  const Schedule schedule = random.schedule(topology.rank_count());
+  try {
+    return RandomRun{topology, schedule, simulate(topology, schedule).time};
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::deadlock);
+    return std::nullopt;
+  }
+}
 
 }  // namespace collsim::testing
