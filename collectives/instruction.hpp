@@ -142,14 +142,16 @@ struct Instruction {
   [[nodiscard]] constexpr Span destination() const {
     return {destination_buffer, destination_offset, count};
   }
-  // The same on the c-th of `chunks` even pieces of its data (Span::piece).
-  [[nodiscard]] constexpr Instruction piece(int c, int chunks) const {
-    const Span part = Span{source_buffer, 0, count}.piece(c, chunks);
+  // The same on one of the pieces of its data.
+  [[nodiscard]] constexpr Instruction piece(int c, const EvenPieces& pieces) const {
     Instruction result = *this;
-    result.source_offset += part.offset;
-    result.destination_offset += part.offset;
-    result.count = part.count;
+    result.source_offset += pieces.offset(c);
+    result.destination_offset += pieces.offset(c);
+    result.count = pieces.count(c);
     return result;
+  }
+  [[nodiscard]] constexpr Instruction piece(int c, int chunks) const {
+    return piece(c, EvenPieces(count, chunks));
   }
 };
 static_assert(sizeof(Instruction) <= 48,

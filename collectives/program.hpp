@@ -268,24 +268,35 @@ class [[nodiscard]] LaneProgram {
   }
 
  private:
+  // Where messages are cut: the latest piece, and of those that advance in step the next one.
+  struct Pieces {
+    Repeated latest = {};
+    int step = 0;
+    int chunk = 0;
+    std::int64_t elements = 0;  // that were cut last
+    EvenPieces of_elements{0, 1};
+  };
+
   // The latest, and how much further on the data of those like it lie.
   [[nodiscard]] Repeated& moving() const {
-    return chunks_ > 1 ? *pieces_ : program_.latest_repeated();
+    return chunks_ > 1 ? pieces_->latest : program_.latest_repeated();
   }
   const Instruction* first_piece(const Program::Yielded& yielded);
   const Instruction* next_piece();
+  const Instruction* next_in_step(const Program::Yielded& yielded);
   const Instruction* next_chunk(const Instruction& message, int index);
   const Instruction* next_repeated();
 
   Program program_;
-  std::unique_ptr<Repeated> pieces_;  // none yet: most of a million lanes never cut anything
-  std::int64_t left_ = 0;             // pieces of what was yielded last, still to come
+  std::unique_ptr<Pieces> pieces_;  // none yet: most of a million lanes never cut anything
+  std::int64_t left_ = 0;           // pieces of what was yielded last, still to come
   int chunks_ = 1;
   int alike_ = 0;  // the next pieces that differ from the latest only in their offsets
 };
 
 inline const Instruction* LaneProgram::first_piece(const Program::Yielded& yielded) {
-  if (chunks_ > 1 && !pieces_) pieces_ = std::make_unique<Repeated>();
+  if (chunks_ > 1 && !pieces_) pieces_ = std::make_unique<Pieces>();
+  if (pieces_) pieces_->step = pieces_->chunk = 0;
   left_ = std::int64_t{chunks_} * (yielded.size == Program::Yielded::one_repeated
                                        ? program_.latest_repeated().times
                                        : yielded.size);
@@ -297,18 +308,32 @@ inline const Instruction* LaneProgram::next_piece() {
   if (yielded.size == Program::Yielded::one_repeated) return next_repeated();
   const int index = chunks_ * yielded.size - static_cast<int>(left_--);
   if (chunks_ == 1) return yielded.instructions + index;
-  const Instruction& message = yielded.instructions[index % yielded.size];
-  if (yielded.size == 1) return next_chunk(message, index);
-  pieces_->instruction = message.piece(index / yielded.size, chunks_);
-  return &pieces_->instruction;
+  return yielded.size == 1 ? next_chunk(*yielded.instructions, index) : next_in_step(yielded);
+}
+
+// As a rule all are equally long: they are divided once.
+inline const Instruction* LaneProgram::next_in_step(const Program::Yielded& yielded) {
+  Pieces& at = *pieces_;
+  const Instruction& message = yielded.instructions[at.step];
+  if (message.count != at.elements) {
+    at.elements = message.count;
+    at.of_elements = EvenPieces(message.count, chunks_);
+  }
+  at.latest.instruction = message.piece(at.chunk, at.of_elements);
+  if (++at.step == yielded.size) {
+    at.step = 0;
+    ++at.chunk;
+  }
+  return &at.latest.instruction;
 }
 
 inline const Instruction* LaneProgram::next_chunk(const Instruction& message, int index) {
-  pieces_->instruction = message.piece(index, chunks_);
-  pieces_->stride = pieces_->instruction.count;
-  const auto longer = static_cast<int>(message.count % chunks_);  // pieces, the first ones
-  alike_ = (index < longer ? longer : chunks_) - index - 1;
-  return &pieces_->instruction;
+  const EvenPieces pieces(message.count, chunks_);
+  Repeated& latest = pieces_->latest;
+  latest.instruction = message.piece(index, pieces);
+  latest.stride = latest.instruction.count;
+  alike_ = (index < pieces.longer ? static_cast<int>(pieces.longer) : chunks_) - index - 1;
+  return &latest.instruction;
 }
 
 inline const Instruction* LaneProgram::next_repeated() {

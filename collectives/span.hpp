@@ -17,6 +17,22 @@ enum class Buffer : std::uint8_t { input, output, scratch };
   return buffer == Buffer::input ? "input" : buffer == Buffer::output ? "output" : "scratch";
 }
 
+// Elements in n even pieces: sizes differ by at most one element, the longer ones come first, and
+// pieces are empty when there are more pieces than elements.
+struct EvenPieces {
+  constexpr EvenPieces(std::int64_t elements, std::int64_t n)
+      : shortest(elements / n), longer(elements % n) {}
+  [[nodiscard]] constexpr std::int64_t offset(std::int64_t i) const {
+    return i * shortest + std::min(i, longer);
+  }
+  [[nodiscard]] constexpr std::int64_t count(std::int64_t i) const {
+    return shortest + (i < longer ? 1 : 0);
+  }
+
+  std::int64_t shortest;
+  std::int64_t longer;  // so many
+};
+
 // `count` elements of one buffer from `offset` on.
 struct Span {
   Buffer buffer = Buffer::input;
@@ -25,12 +41,10 @@ struct Span {
 
   constexpr bool operator==(const Span&) const = default;
 
-  // The i-th of n even pieces: sizes differ by at most one element, the longer ones come first,
-  // and pieces are empty when there are more pieces than elements.
+  // The i-th of n even pieces.
   [[nodiscard]] constexpr Span piece(std::int64_t i, std::int64_t n) const {
-    const std::int64_t base = count / n;
-    const std::int64_t longer = count % n;
-    return {buffer, offset + i * base + std::min(i, longer), base + (i < longer ? 1 : 0)};
+    const EvenPieces pieces(count, n);
+    return {buffer, offset + pieces.offset(i), pieces.count(i)};
   }
   [[nodiscard]] constexpr Span sub(std::int64_t from, std::int64_t length) const {
     return {buffer, offset + from, length};

@@ -62,7 +62,7 @@ class BusyLinks {
 
  private:
   void add(Endpoint from, Endpoint to, const SentOver& sent) {
-    constexpr ChainBudget budget{.messages = 500, .instructions = 40'000};
+    constexpr ChainBudget budget{.messages = 500, .instructions = 10'000};
     BusyShare share{{from, to, static_cast<std::uint64_t>(sent.messages), {}},
                     chains_.before({from, to, 0}, budget),
                     chains_.after({from, to, sent.messages - 1}, budget)};

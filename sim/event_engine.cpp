@@ -11,6 +11,7 @@
 #include "sim/flows.hpp"
 #include "sim/link_queues.hpp"
 #include "sim/link_turn.hpp"
+#include "sim/met_in_turn.hpp"
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
 #include "sim/ties.hpp"
@@ -57,6 +58,7 @@ class EventNetwork {
         work_(lanes.programs, lanes.costs, lanes.all.size()),
         posted_(lanes.all.size()),
         ties_(quotient != nullptr ? topology_.links().size() : 0),
+        met_(quotient != nullptr ? lanes.all.size() : 0),
         flowing_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
@@ -104,6 +106,7 @@ class EventNetwork {
     bool lane_waits = false;
   };
 
+  static constexpr std::size_t most_kept_open = std::size_t{1} << 14U;  // of a quotient
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
@@ -122,7 +125,6 @@ class EventNetwork {
   LinkQueues::Service ask(Transit& message, Time now);
   // The next exclusive one.
   void find_next_link(Transit& message) const;
-  void note_asking(const Transit& message);
   void wait_or_end(Turn turn, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t new_transit();
@@ -160,18 +162,26 @@ class EventNetwork {
   std::uint64_t sent_ = 0;
   std::uint64_t rounds_ = 0;
   Ties ties_;
-  std::vector<Flowing> flowing_;  // by lane
+  std::vector<std::array<MetInTurn, 2>> met_;  // by lane and direction; in a quotient
+  std::vector<Flowing> flowing_;               // by lane
 };
 
 template <class Recorder>
 inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
                                                    Direction direction) {
-  const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
-  Connection* connection = lanes_.connections.find(ends.source, ends.target);
-  if (connection == nullptr)
-    connection = &open(ends, direction);
-  else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
-    find_route(*connection);
+  MetInTurn* const met = wiring_.is_quotient() && lanes_.connections.size() < most_kept_open
+                             ? &met_[lane][direction == Direction::out ? 1 : 0]
+                             : nullptr;
+  Connection* connection = met != nullptr ? met->if_next(peer) : nullptr;
+  if (connection == nullptr) {
+    const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
+    connection = lanes_.connections.find(ends.source, ends.target);
+    if (connection == nullptr)
+      connection = &open(ends, direction);
+    else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
+      find_route(*connection);
+    if (met != nullptr) met->add(peer, connection);
+  }
   if (ties_.any()) return nullptr;
   connection->queue.users |= bit_of(direction);
   return connection;
@@ -242,13 +252,12 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 // without a connection.
 template <class Recorder>
 inline void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
-  constexpr std::size_t most_kept = std::size_t{1} << 14U;
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
   if (drains_ && direction == Direction::out) [[unlikely]]
     lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (connection.queue.users != 0 || connection.queue.limit != Queue::unlimited) return;
-  if (wiring_.is_quotient() && lanes_.connections.size() < most_kept) return;
+  if (wiring_.is_quotient() && lanes_.connections.size() < most_kept_open) return;
   if (connection.queue.empty()) {
     if (ways_.are_chosen()) ways_.close(connection);
     lanes_.close(connection);
@@ -388,19 +397,15 @@ inline LinkQueues::Service EventNetwork<Recorder>::ask(Transit& message, Time no
     recorder_.crossed(ways_.owner(way), message.message, link, ways_.first_place(way) + place, now,
                       service.begun, service.ended, message.bytes);
   }
-  if (wiring_.is_quotient()) [[unlikely]]
-    note_asking(message);
+  if (wiring_.is_quotient()) [[unlikely]] {
+    const LaneNumber lane = lanes_.connections[message.connection].source;
+    ties_.note(link, {.round = rounds_,
+                      .rank = wiring_.user(message.next),
+                      .lane = lanes_.programs.turns_move_lanes() ? lane : 0});
+  }
   ++message.next;
   find_next_link(message);
   return service;
-}
-
-template <class Recorder>
-inline void EventNetwork<Recorder>::note_asking(const Transit& message) {
-  const LaneNumber lane = lanes_.connections[message.connection].source;
-  ties_.note(message.link, {.round = rounds_,
-                            .rank = wiring_.user(message.next),
-                            .lane = lanes_.programs.turns_move_lanes() ? lane : 0});
 }
 
 template <class Recorder>
@@ -411,8 +416,7 @@ inline void EventNetwork<Recorder>::find_next_link(Transit& message) const {
   }
 }
 
-// A message that has asked for its last exclusive link is over: it is known when it arrives, or the
-// flows will say so.
+// A message that has asked for its last exclusive link is over: its arrival is known, or flows say.
 template <class Recorder>
 inline void EventNetwork<Recorder>::wait_or_end(Turn turn, Time head) {
   const Transit& message = transits_[turn.transit()];
