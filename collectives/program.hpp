@@ -283,7 +283,21 @@ class [[nodiscard]] LaneProgram {
   }
   const Instruction* first_piece(const Program::Yielded& yielded);
   const Instruction* next_piece();
-  const Instruction* next_in_step(const Program::Yielded& yielded);
+  // As a rule all are equally long: they are divided once.  Not in line, for the others' sake.
+  [[gnu::noinline]] const Instruction* next_in_step(const Program::Yielded& yielded) {
+    Pieces& at = *pieces_;
+    const Instruction& message = yielded.instructions[at.step];
+    if (message.count != at.elements) {
+      at.elements = message.count;
+      at.of_elements = EvenPieces(message.count, chunks_);
+    }
+    at.latest.instruction = message.piece(at.chunk, at.of_elements);
+    if (++at.step == yielded.size) {
+      at.step = 0;
+      ++at.chunk;
+    }
+    return &at.latest.instruction;
+  }
   const Instruction* next_chunk(const Instruction& message, int index);
   const Instruction* next_repeated();
 
@@ -309,22 +323,6 @@ inline const Instruction* LaneProgram::next_piece() {
   const int index = chunks_ * yielded.size - static_cast<int>(left_--);
   if (chunks_ == 1) return yielded.instructions + index;
   return yielded.size == 1 ? next_chunk(*yielded.instructions, index) : next_in_step(yielded);
-}
-
-// As a rule all are equally long: they are divided once.
-inline const Instruction* LaneProgram::next_in_step(const Program::Yielded& yielded) {
-  Pieces& at = *pieces_;
-  const Instruction& message = yielded.instructions[at.step];
-  if (message.count != at.elements) {
-    at.elements = message.count;
-    at.of_elements = EvenPieces(message.count, chunks_);
-  }
-  at.latest.instruction = message.piece(at.chunk, at.of_elements);
-  if (++at.step == yielded.size) {
-    at.step = 0;
-    ++at.chunk;
-  }
-  return &at.latest.instruction;
 }
 
 inline const Instruction* LaneProgram::next_chunk(const Instruction& message, int index) {

@@ -93,7 +93,10 @@ class EventNetwork {
   void post(Connection& connection, Slot& slot, Time ready);
   void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
   void wake_receiver(const Connection& connection) { wake(wiring_.simulated(connection.target)); }
-  [[nodiscard]] Time all_left(LaneNumber lane);
+  [[nodiscard]] Time all_left(LaneNumber lane) {
+    flowing_[lane].lane_waits = flowing_[lane].messages > 0;
+    return flowing_[lane].lane_waits ? Time::never() : lanes_.left_at(lane);
+  }
   [[nodiscard]] Time end_of_work(LaneNumber lane, Time began, Time duration) {
     return work_.end_of(lane, began, duration);
   }
@@ -110,6 +113,8 @@ class EventNetwork {
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
+  [[nodiscard, gnu::noinline]] Connection* find_in_turn(LaneNumber, Endpoint peer, Direction);
+  [[nodiscard]] Connection* find_or_open(LaneNumber lane, Endpoint peer, Direction direction);
   [[nodiscard]] Connection& open(RankWiring::Ends ends, Direction direction);
   void find_route(Connection& connection);
   // Where messages rest: perhaps this connection's.
@@ -120,8 +125,12 @@ class EventNetwork {
   void post_part(Connection& way, std::uint64_t message, Bytes bytes, Time ready);
   [[nodiscard]] Ways::Load load_of(const Connection& way) const;
   void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
-  void note_flow_left(const Connection& connection);
-  void end_flowing(LaneNumber lane);
+  void end_flowing(LaneNumber lane) {
+    Flowing& flowing = flowing_[lane];
+    if (--flowing.messages > 0 || !flowing.lane_waits) return;
+    flowing.lane_waits = false;
+    wake(lane);
+  }
   LinkQueues::Service ask(Transit& message, Time now);
   // The next exclusive one.
   void find_next_link(Transit& message) const;
@@ -131,7 +140,11 @@ class EventNetwork {
   // The only message of a connection to which neither end will turn soon flows, as one of millions.
   [[nodiscard]] bool may_rest(const Connection& connection) const;
   void end_of_resting(const Flows::Flow& flow);
-  static void check_arrival(Time arrival);
+  static void check_arrival(Time arrival) {
+    if (arrival == Time::never()) [[unlikely]]
+      throw_error(ErrorCode::overflow,
+                  "a message arrives later than 64 bits of picoseconds can hold");
+  }
   void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
   [[nodiscard]] Time next_time() const {
@@ -169,19 +182,30 @@ class EventNetwork {
 template <class Recorder>
 inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
                                                    Direction direction) {
-  MetInTurn* const met = wiring_.is_quotient() && lanes_.connections.size() < most_kept_open
-                             ? &met_[lane][direction == Direction::out ? 1 : 0]
-                             : nullptr;
-  Connection* connection = met != nullptr ? met->if_next(peer) : nullptr;
-  if (connection == nullptr) {
-    const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
-    connection = lanes_.connections.find(ends.source, ends.target);
-    if (connection == nullptr)
-      connection = &open(ends, direction);
-    else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
-      find_route(*connection);
-    if (met != nullptr) met->add(peer, connection);
-  }
+  if (wiring_.is_quotient() && lanes_.connections.size() < most_kept_open) [[unlikely]]
+    return find_in_turn(lane, peer, direction);
+  return find_or_open(lane, peer, direction);
+}
+
+template <class Recorder>
+Connection* EventNetwork<Recorder>::find_in_turn(LaneNumber lane, Endpoint peer,
+                                                 Direction direction) {
+  MetInTurn& met = met_[lane][direction == Direction::out ? 1 : 0];
+  Connection* const next = met.if_next(peer);
+  if (next == nullptr) return met.add(peer, find_or_open(lane, peer, direction));
+  next->queue.users |= bit_of(direction);
+  return ties_.any() ? nullptr : next;
+}
+
+template <class Recorder>
+[[gnu::always_inline]] inline Connection* EventNetwork<Recorder>::find_or_open(
+    LaneNumber lane, Endpoint peer, Direction direction) {
+  const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
+  Connection* connection = lanes_.connections.find(ends.source, ends.target);
+  if (connection == nullptr)
+    connection = &open(ends, direction);
+  else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
+    find_route(*connection);
   if (ties_.any()) return nullptr;
   connection->queue.users |= bit_of(direction);
   return connection;
@@ -435,26 +459,6 @@ inline void EventNetwork<Recorder>::wait_or_end(Turn turn, Time head) {
 }
 
 template <class Recorder>
-Time EventNetwork<Recorder>::all_left(LaneNumber lane) {
-  flowing_[lane].lane_waits = flowing_[lane].messages > 0;
-  return flowing_[lane].lane_waits ? Time::never() : lanes_.left_at(lane);
-}
-
-template <class Recorder>
-inline void EventNetwork<Recorder>::note_flow_left(const Connection& connection) {
-  lanes_.note_left(connection);
-  end_flowing(connection.source);
-}
-
-template <class Recorder>
-inline void EventNetwork<Recorder>::end_flowing(LaneNumber lane) {
-  Flowing& flowing = flowing_[lane];
-  if (--flowing.messages > 0 || !flowing.lane_waits) return;
-  flowing.lane_waits = false;
-  wake(lane);
-}
-
-template <class Recorder>
 inline std::uint32_t EventNetwork<Recorder>::new_transit() {
   if (free_transits_.empty()) {
     COLLSIM_CHECK(transits_.size() < (std::size_t{1} << 31U), "2^31 messages in flight at once");
@@ -464,13 +468,6 @@ inline std::uint32_t EventNetwork<Recorder>::new_transit() {
   const std::uint32_t transit = free_transits_.back();
   free_transits_.pop_back();
   return transit;
-}
-
-template <class Recorder>
-inline void EventNetwork<Recorder>::check_arrival(Time arrival) {
-  if (arrival == Time::never()) [[unlikely]]
-    throw_error(ErrorCode::overflow,
-                "a message arrives later than 64 bits of picoseconds can hold");
 }
 
 template <class Recorder>
@@ -496,7 +493,8 @@ void EventNetwork<Recorder>::process_flows() {
     Connection& connection = lanes_.connections[flow.owner];
     if (!connection.path.crosses(Path::exclusive)) {
       note_departure(connection, flow.message, flow.begun, flow.ended);
-      note_flow_left(ways_.owner(connection));
+      lanes_.note_left(ways_.owner(connection));
+      end_flowing(ways_.owner(connection).source);
     }
     if constexpr (Recorder::enabled) record(connection, flow);
     arrive(connection, flow.message, flow.ended + flow.latency);

@@ -19,11 +19,12 @@ class MetInTurn {
     next_ = next_ + 1 < met_.size() ? next_ + 1 : 0;
     return found;
   }
-  // One that was not, and must stay open.
-  void add(Endpoint peer, Connection* connection) {
+  // One that was not, and must stay open; nullptr is not kept.  Returns it.
+  Connection* add(Endpoint peer, Connection* connection) {
     constexpr std::size_t most = 256;  // memory
-    if (met_.size() < most) met_.push_back({peer, connection});
+    if (met_.size() < most && connection != nullptr) met_.push_back({peer, connection});
     next_ = 0;
+    return connection;
   }
 
  private:
