@@ -283,15 +283,15 @@ class [[nodiscard]] LaneProgram {
   }
   const Instruction* first_piece(const Program::Yielded& yielded);
   const Instruction* next_piece();
-  // As a rule all are equally long: they are divided once.  Not in line, for the others' sake.
+  // Most messages are equally long: they are divided once.  Not in line, for the others' sake.
   [[gnu::noinline]] const Instruction* next_in_step(const Program::Yielded& yielded) {
     Pieces& at = *pieces_;
     const Instruction& message = yielded.instructions[at.step];
-    if (message.count != at.elements) {
+    if (message.count != at.elements && message.count > 0) {
       at.elements = message.count;
       at.of_elements = EvenPieces(message.count, chunks_);
     }
-    at.latest.instruction = message.piece(at.chunk, at.of_elements);
+    at.latest.instruction = message.count > 0 ? message.piece(at.chunk, at.of_elements) : message;
     if (++at.step == yielded.size) {
       at.step = 0;
       ++at.chunk;

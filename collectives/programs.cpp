@@ -8,7 +8,18 @@
 
 namespace collsim {
 
-Programs::Programs(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {
+namespace {
+
+bool may_mirror_nodes(const Programs::Parts& parts) {
+  const auto nodes = parts.group.size() / static_cast<std::size_t>(parts.members);
+  const int lanes = parts.node_turns.lanes_of_tree;
+  return lanes > 0 && parts.lanes % (2 * lanes) == 0 && nodes % 2 == 0 && !parts.node_turns.nodes;
+}
+
+}  // namespace
+
+Programs::Programs(std::shared_ptr<const Parts> parts)
+    : parts_(std::move(parts)), mirrors_nodes_(may_mirror_nodes(*parts_)) {
   if (parts_->lanes < 1 || parts_->lanes > 65536)
     throw_error(ErrorCode::invalid_argument, "a rank has 1 to 65536 lanes, not ", parts_->lanes);
   if (parts_->slots && *parts_->slots < 1)
@@ -26,10 +37,10 @@ std::vector<TurnDigit> Programs::turns() const {
   switch (symmetry()) {
     case Symmetry::none: {
       const NodeTurns& of_nodes = parts_->node_turns;
-      if (!of_nodes.nodes && !of_nodes.members && !mirrors_nodes()) break;
+      if (!of_nodes.nodes && !of_nodes.members && !mirrors_nodes_) break;
       digits = {digit(size() / parts_->members, of_nodes.nodes),
                 digit(parts_->members, of_nodes.members)};
-      digits[0].mirrors = mirrors_nodes();
+      digits[0].mirrors = mirrors_nodes_;
       break;
     }
     case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
@@ -57,7 +68,7 @@ Lane Programs::turned(Lane lane, Rank from, Rank into) const {
     const std::size_t of_channel = all / static_cast<std::size_t>(parts_->channels);
     turned = (turned + turn % members * of_channel) % all;
   }
-  if (mirrors_nodes() && from.index() / members != into.index() / members) {
+  if (mirrors_nodes_ && from.index() / members != into.index() / members) {
     const auto of_tree = static_cast<std::size_t>(parts_->node_turns.lanes_of_tree);
     turned = turned / of_tree % 2 == 0 ? turned + of_tree : turned - of_tree;
   }

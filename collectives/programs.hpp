@@ -27,8 +27,8 @@ struct NodeTurns {
   bool nodes = false;     // the nodes may turn
   bool members = false;   // the members of all nodes may, together,
   bool channels = false;  // channel c then becoming c + 1 when each member becomes the next
-  // Where nodes do not turn: two trees over them, each the mirror of the other if there is an even
-  // number of nodes, alternate every so many lanes; 0: there are none.
+  // Trees over the nodes alternate every so many lanes, and over an even number of nodes they are
+  // mirrors of each other; 0: there are no trees.  Not where nodes turn.
   int lanes_of_tree = 0;
 };
 
@@ -109,7 +109,7 @@ class Programs {
   // What becomes of a lane of any rank when a turn takes rank `from` to `into`.
   [[nodiscard]] Lane turned(Lane lane, Rank from, Rank into) const;
   [[nodiscard]] bool turns_move_lanes() const {
-    return parts_->node_turns.channels || mirrors_nodes();
+    return parts_->node_turns.channels || mirrors_nodes_;
   }
   // Every rank sends the same to all others, then waits for the same from all others, perhaps again
   // and again; and slots do not hold it back.  So where instructions cost nothing their order does
@@ -126,14 +126,10 @@ class Programs {
   [[nodiscard]] const Parts& parts() const { return *parts_; }
 
  private:
-  // Nodes may be mirrored, and the trees exchanged.
-  [[nodiscard]] bool mirrors_nodes() const {
-    const int lanes = parts_->node_turns.lanes_of_tree;
-    return lanes > 0 && parts_->lanes % (2 * lanes) == 0 && size() / parts_->members % 2 == 0;
-  }
   explicit Programs(std::shared_ptr<const Parts> parts);
 
   std::shared_ptr<const Parts> parts_;
+  bool mirrors_nodes_ = false;  // and exchanges the trees
 };
 
 // Looks at all programs for Programs::exchanges_in_rounds(), except for the slots.

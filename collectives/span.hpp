@@ -30,7 +30,7 @@ struct EvenPieces {
   }
 
   std::int64_t shortest;
-  std::int64_t longer;  // so many
+  std::int64_t longer;  // so many have one element more
 };
 
 // `count` elements of one buffer from `offset` on.

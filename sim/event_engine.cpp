@@ -109,7 +109,8 @@ class EventNetwork {
     bool lane_waits = false;
   };
 
-  static constexpr std::size_t most_kept_open = std::size_t{1} << 14U;  // of a quotient
+  // Connections of a quotient; until there were more, none of them is closed.
+  static constexpr std::size_t most_kept_open = std::size_t{1} << 14U;
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
@@ -191,7 +192,7 @@ template <class Recorder>
 Connection* EventNetwork<Recorder>::find_in_turn(LaneNumber lane, Endpoint peer,
                                                  Direction direction) {
   MetInTurn& met = met_[lane][direction == Direction::out ? 1 : 0];
-  Connection* const next = met.if_next(peer);
+  Connection* const next = met.find(peer);
   if (next == nullptr) return met.add(peer, find_or_open(lane, peer, direction));
   next->queue.users |= bit_of(direction);
   return ties_.any() ? nullptr : next;

@@ -23,13 +23,26 @@ bool routes_turn(const Topology& topology) {
   }
 }
 
+// Searched routes take the n-th of parallel cables for lane n: others where lanes are exchanged.
+bool lanes_choose_cables(const Topology& topology) {
+  if (topology.parts().ways != nullptr) return false;
+  std::vector<std::pair<NodeId, NodeId>> ends;
+  ends.reserve(topology.links().size());
+  for (const Link& link : topology.links()) ends.emplace_back(link.from, link.to);
+  std::sort(ends.begin(), ends.end());
+  return std::adjacent_find(ends.begin(), ends.end()) != ends.end();
+}
+
 // Where the order of messages does not matter every renaming leaves the schedule unchanged.
 std::vector<TurnDigit> turns_of(const Topology& topology, const Programs& programs,
                                 const CostModel& costs) {
+  const auto mirrors = [](const TurnDigit& digit) { return digit.mirrors; };
+  std::vector<TurnDigit> turns = programs.turns();
+  if (std::any_of(turns.begin(), turns.end(), mirrors) && lanes_choose_cables(topology))
+    for (TurnDigit& digit : turns) digit.mirrors = false;
   const bool all_fair = std::all_of(topology.links().begin(), topology.links().end(),
                                     [](const Link& link) { return link.sharing == Sharing::fair; });
-  if (!all_fair || !programs.exchanges_in_rounds() || !costs.instructions_are_free())
-    return programs.turns();
+  if (!all_fair || !programs.exchanges_in_rounds() || !costs.instructions_are_free()) return turns;
   return {{.size = static_cast<std::uint32_t>(programs.size()), .permutes = true}};
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "collectives/checker.hpp"
 #include "tests/collectives/collective_of.hpp"
 #include "tests/sanitized.hpp"
+#include "topo/turns.hpp"
 
 namespace collsim {
 namespace {
@@ -131,6 +133,63 @@ TEST(AlgorithmsOfNodes, AreRightInOrdersOfTheirMembers) {
   EXPECT_NO_THROW(with_order({3, 2, 1, 0}));
   EXPECT_THROW(with_order({3, 2, 1, 1}), Error);
   EXPECT_THROW(with_order({0, 1, 2, 3, 4, 5, 6, 7}), Error);
+}
+
+// Empty where the program of a lane is that of the lane that stands for it, with its peers turned
+// likewise; else what differs.
+std::string difference(const Schedule& schedule, const Turns& turns, Rank rank, Lane lane) {
+  const auto turned = [&](const Endpoint& peer) {
+    const Rank its = turns.turned(peer.rank, rank);
+    return Endpoint{its, schedule.turned(peer.lane, peer.rank, its)};
+  };
+  const Endpoint other = turned({rank, lane});
+  LaneProgram expected = schedule.program(static_cast<int>(other.rank.index()), other.lane);
+  LaneProgram program = schedule.program(static_cast<int>(rank.index()), lane);
+  for (int step = 0;; ++step) {
+    const Instruction* const its = expected.next();
+    const Instruction* const mine = program.next();
+    const std::string place = "step " + std::to_string(step) + ": ";
+    if (its == nullptr || mine == nullptr) return its == mine ? "" : place + "one has ended";
+    if (mine->op != its->op || mine->count != its->count) return place + "operation or size";
+    if (gives_to_lane(mine->op) && turned(mine->to) != its->to) return place + "target";
+    if (takes_from_lane(mine->op) && turned(mine->from) != its->from) return place + "source";
+  }
+}
+
+void expect_turned_programs(const Schedule& schedule, int nodes, std::size_t order) {
+  const TurnDigit of_nodes{.size = static_cast<std::uint32_t>(nodes), .permutes = true};
+  const Turns turns =
+      Turns::common({of_nodes, {.size = per_node, .permutes = true}}, schedule.turns());
+  EXPECT_EQ(turns.order(), order);
+  if (order == 1) return;
+  for (int position = 0; position < schedule.size(); ++position)
+    for (int lane = 0; lane < schedule.lanes(); ++lane)
+      ASSERT_EQ(difference(schedule, turns, Rank(static_cast<std::size_t>(position)),
+                           Lane(static_cast<std::size_t>(lane))),
+                "")
+          << schedule.algorithm() << ", " << nodes << " nodes: rank " << position << ", lane "
+          << lane;
+}
+
+TEST(AlgorithmsOfNodes, AreTheSameAfterTheTurnsThatTheyClaim) {
+  using enum Operation;
+  const std::vector<std::vector<int>> orders{{2, 0, 3, 1}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+  for (const int nodes : {2, 3, 4, 6})
+    for (const bool in_place : {false, true}) {
+      const auto made = [&](const char* algorithm, std::vector<std::vector<int>> in_orders = {}) {
+        return among_nodes(all_reduce, algorithm, nodes * per_node, 960 * nodes, in_place,
+                           std::move(in_orders));
+      };
+      const auto all_nodes = static_cast<std::size_t>(nodes);
+      const std::size_t mirrors = nodes % 2 == 0 ? 2 : 1;
+      expect_turned_programs(made("ring"), nodes, all_nodes * per_node);
+      expect_turned_programs(made("ring", orders), nodes, all_nodes);
+      expect_turned_programs(made("double-tree"), nodes, mirrors * per_node);
+      expect_turned_programs(made("double-tree", orders), nodes, mirrors);
+      expect_turned_programs(made("nvls"), nodes, mirrors * per_node);
+      for (const char* algorithm : {"nvls-sharp", "collnet-direct", "collnet-chain"})
+        expect_turned_programs(made(algorithm), nodes, per_node);
+    }
 }
 
 TEST(RingsOfNodes, NodesMustBeFull) {

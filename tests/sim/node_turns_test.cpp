@@ -4,6 +4,7 @@
 // where each channel enters a node at another of them.
 #include "tests/sanitized.hpp"
 #include "tests/sim/testing.hpp"
+#include "topo/graph_nodes.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -121,7 +122,31 @@ TEST(NodeTurns, HalfOfTheNodesStandForThoseOfMirroredTrees) {
       Operation::all_reduce, "double-tree", 2, 3, {{2, 0, 3, 1}, {1, 3, 2, 0}}};
   EXPECT_EQ(order_of(in_orders, 6), 2U);
   for (const bool in_place : {false, true})
-    for (const int nodes : {2, 6}) expect_same_with_few_ranks(in_orders, nodes, false, in_place);
+    for (const int nodes : {2, 6})
+      for (const NodeCase& one : {in_switches, trees, in_orders})
+        expect_same_with_few_ranks(one, nodes, false, in_place);
+}
+
+// Lane n takes the n-th of parallel cables: another one where trees are exchanged.
+TEST(NodeTurns, NodesAreNotMirroredWhereLanesChooseCables) {
+  const LinkParameters cable =
+      link_of(gigabytes_per_second(10), {}, nanoseconds(350), Sharing::fair);
+  TopologyBuilder builder;
+  for (int gpu = 0; gpu < members; ++gpu) builder.add_node(NodeKind::gpu);
+  for (std::size_t gpu = 0; gpu < members; ++gpu)
+    builder.connect(NodeId(gpu), builder.add_node(NodeKind::nic), cable);
+  for (std::size_t gpu = 0; gpu + 1 < members; ++gpu)
+    for (int parallel = 0; parallel < 3; ++parallel)
+      builder.connect(NodeId(gpu), NodeId(gpu + 1), cable);
+  Topology::Parts parts = make_switched_copies(builder.build(), 4, cable).parts();
+  parts.routing = Routing::first;
+  const Topology machine(std::move(parts));
+  for (const NodeCase& one : {NodeCase{Operation::all_reduce, "double-tree", 4, 16},
+                              NodeCase{Operation::all_reduce, "nvls", 4, 1}}) {
+    const Schedule schedule = schedule_of(one, 4, 96 * 4 * 4 * members, false);
+    EXPECT_EQ(simulate(machine, schedule).fingerprint,
+              simulate(machine, schedule, {}, {.engine = Engine::event}).fingerprint);
+  }
 }
 
 // A channel that one of the members lacks, or shares of different lengths.
