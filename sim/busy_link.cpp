@@ -19,6 +19,13 @@ struct BusyShare {
   Time tail;  // after its last one has left
   double seconds = 0;
 };
+using BusyShares = std::vector<BusyShare>;
+
+double seconds_of(const BusyShares& shares) {
+  double seconds = 0;
+  for (const BusyShare& share : shares) seconds += share.seconds;
+  return seconds;
+}
 
 struct SentOver {
   int messages = 0;
@@ -56,16 +63,20 @@ class BusyLinks {
     for (const auto& [peer, sent] : connections) add(lane, peer, sent);
   }
 
-  void find_busier_than(BusyLink& busiest) const {
-    for (const auto& [link, shares] : links_) find_busier_than(busiest, shares);
+  // Chains take time to find, so only those of links that are busy for long are looked at.
+  void find_busier_than(BusyLink& busiest) {
+    double most = 0;
+    for (const auto& [link, shares] : links_) most = std::max(most, seconds_of(shares));
+    for (auto& [link, shares] : links_) {
+      if (seconds_of(shares) < most / 2) continue;
+      for (BusyShare& share : shares) add_chains(share);
+      find_busier_than(busiest, shares);
+    }
   }
 
  private:
   void add(Endpoint from, Endpoint to, const SentOver& sent) {
-    constexpr ChainBudget budget{.messages = 500, .instructions = 10'000};
-    BusyShare share{{from, to, static_cast<std::uint64_t>(sent.messages), {}},
-                    chains_.before({from, to, 0}, budget),
-                    chains_.after({from, to, sent.messages - 1}, budget)};
+    BusyShare share{.connection = {from, to, static_cast<std::uint64_t>(sent.messages), {}}};
     const auto route = router_.route(from, to);
     const auto is_fair = [&](LinkId id) { return topology_.link(id).sharing == Sharing::fair; };
     const bool all_fair = std::all_of(route.begin(), route.end(), is_fair);
@@ -92,8 +103,21 @@ class BusyLinks {
     }
   }
 
+  void add_chains(BusyShare& share) {
+    constexpr ChainBudget budget{.messages = 500, .instructions = 10'000};
+    const auto& [from, to, messages, of_each] = share.connection;
+    const auto [known, is_new] = chains_of_.try_emplace({from, to});
+    auto& [before, after] = known->second;
+    if (is_new) {
+      before = chains_.before({from, to, 0}, budget);
+      after = chains_.after({from, to, static_cast<int>(messages) - 1}, budget);
+    }
+    share.head += before;
+    share.tail += after;
+  }
+
   // The sets that matter are all shares with large heads and tails.
-  static void find_busier_than(BusyLink& busiest, const std::vector<BusyShare>& shares) {
+  static void find_busier_than(BusyLink& busiest, const BusyShares& shares) {
     for (const BusyShare& first : shares)
       for (const BusyShare& last : shares) {
         double seconds = 0;
@@ -114,7 +138,9 @@ class BusyLinks {
   CausalChains& chains_;
   MessageRouter router_;
   LaneReaders programs_;
-  std::map<LinkId, std::vector<BusyShare>> links_;
+  std::map<LinkId, BusyShares> links_;
+  // Of a connection: before its first message, after its last.
+  std::map<std::pair<Endpoint, Endpoint>, std::pair<Time, Time>> chains_of_;
 };
 
 }  // namespace

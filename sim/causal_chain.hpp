@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "collectives/message_router.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/lane_reader.hpp"
-#include "sim/message_router.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/message_router.hpp"
+#include "collectives/message_router.hpp"
 #include "sim/quotient.hpp"
 #include "topo/routes.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/message_router.hpp"
 #include "sim/lane_machine.hpp"
-#include "sim/message_router.hpp"
 #include "sim/participants.hpp"
 #include "sim/quotient.hpp"
 

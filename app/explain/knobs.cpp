@@ -18,7 +18,7 @@
 #include "app/study/run_case.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/cost/conditions.hpp"
-#include "sim/message_router.hpp"
+#include "collectives/message_router.hpp"
 #include "topo/parts.hpp"
 
 namespace collsim {

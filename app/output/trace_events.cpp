@@ -15,9 +15,9 @@
 #include "app/output/trace_count.hpp"
 #include "app/output/trace_sink.hpp"
 #include "collectives/contributions.hpp"
+#include "collectives/message_router.hpp"
 #include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
-#include "sim/message_router.hpp"
 
 namespace collsim {
 

@@ -182,14 +182,21 @@ struct NcclWay {
   Case simulated;  // cut_evenly()
   Time least;
   // What `least` is of.  More is asked only where simulating takes a while.
-  enum class Known : std::uint8_t { launch, starts, traffic, chains } known = Known::launch;
-  BusyLink busy_link;  // once chains are known
+  enum class Known : std::uint8_t { launch, starts, traffic, busy_link, all } known = Known::launch;
+  Time of_starts;
+  BusyLink busy_link;
+  Time guess;  // about what it takes: first messages to fill a pipeline, then its traffic
+
+  void learn_least(Time kernel) {
+    least = std::max(least, simulated.costs.launch + kernel);
+    guess = std::max(guess, least);
+  }
 };
 
 NcclWay way_of(Case candidate, std::size_t place) {
   NcclWay way{.place = place, .one_case = with_schedule(std::move(candidate))};
   way.simulated = cut_evenly(way.one_case);
-  way.least = way.one_case.costs.launch;
+  way.learn_least(Time{});
   return way;
 }
 
@@ -202,31 +209,40 @@ bool is_quick(const Case& made) {
 }
 
 // Finds a larger bound, if it can, that need not be larger than `enough`: from the first messages
-// of chains of causes; then from its own traffic; then from longer chains, as of a ring of very
-// many ranks.
+// of chains of causes; then from its own traffic; then from its busiest link, which is all that
+// pipelines wait for; then from longer chains, as of a ring of very many ranks.
 void learn(NcclWay& way, Time enough) {
   constexpr ChainBudget short_chains{.messages = 200, .instructions = 20'000};
-  constexpr ChainBudget long_chains{.messages = 6'000, .instructions = 5'000'000};
+  constexpr ChainBudget long_chains{.messages = 6'000, .instructions = 200'000};
+  using enum NcclWay::Known;
   const Case& made = way.simulated;
   const Topology& topology = made.cluster->topology;
-  const Time launch = made.costs.launch;
   CausalChains chains(topology, *made.schedule);
-  if (way.known == NcclWay::Known::launch) {
-    way.known = is_quick(made) ? NcclWay::Known::chains : NcclWay::Known::starts;
-    way.least = std::max(way.least, launch + chains.longest(enough, short_chains));
-    return;
+  switch (way.known) {
+    case launch:
+      way.known = is_quick(made) ? all : starts;
+      way.learn_least(chains.longest(enough, short_chains));
+      way.of_starts = way.least;
+      break;
+    case starts: {
+      const LinkLoad load(made.collective, made.choice, topology);
+      const Time busy = load.at_least(made.schedule->chunks());
+      way.known = traffic;
+      way.learn_least(busy);
+      way.guess = std::max(way.guess, way.of_starts + busy);
+      break;
+    }
+    case traffic:
+      way.known = busy_link;
+      way.busy_link = busiest_link(topology, *made.schedule, chains);
+      way.learn_least(way.busy_link.bound);
+      break;
+    case busy_link:
+      way.known = all;
+      way.learn_least(chains.longest(enough, long_chains));
+      break;
+    case all: break;
   }
-  if (way.known == NcclWay::Known::starts) {
-    way.known = NcclWay::Known::traffic;
-    const LinkLoad load(made.collective, made.choice, topology);
-    way.least = std::max(way.least, launch + load.at_least(made.schedule->chunks()));
-    return;
-  }
-  way.least = std::max(way.least, launch + chains.longest(enough, long_chains));
-  if (way.least >= enough) return;
-  way.known = NcclWay::Known::chains;
-  way.busy_link = busiest_link(topology, *made.schedule, chains);
-  way.least = std::max(way.least, launch + way.busy_link.bound);
 }
 
 // One that cannot run, as where no switch adds for one of the ranks, says so when it is simulated.
@@ -234,7 +250,7 @@ void learn_more(NcclWay& way, Time enough) {
   try {
     learn(way, enough);
   } catch (const Error&) {
-    way.known = NcclWay::Known::chains;
+    way.known = NcclWay::Known::all;
   }
 }
 
@@ -263,8 +279,8 @@ Time enough_to_know(const std::vector<NcclWay>& ways, const NcclWay& way,
   return other > Time::never() - other ? other : other + other;
 }
 
-// The one with the least bound is simulated next, or more is learnt of it: the others are slower
-// than their bounds.  Ties are for the first of them.
+// The one that is likely the fastest is simulated first.  Then the one with the least bound is, or
+// more is learnt of it: the others are slower than their bounds.  Ties are for the first of them.
 Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   std::optional<Chosen> best;
   std::size_t place_of_best = 0;
@@ -274,12 +290,13 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   for (Case& candidate : nccl_choices(asked))
     ways.push_back(way_of(std::move(candidate), ways.size()));
   while (!ways.empty()) {
-    const auto next = std::ranges::min_element(ways, {}, &NcclWay::least);
+    const auto next = std::ranges::min_element(ways, {}, best ? &NcclWay::least : &NcclWay::guess);
     if (best && with_launches(next->least, host_time(next->one_case)) > best->row.time) {
       ways.erase(next);
       continue;
     }
-    if (next->known != NcclWay::Known::chains && (best || ways.size() > 1)) {
+    const auto enough_known = best ? NcclWay::Known::all : NcclWay::Known::busy_link;
+    if (next->known < enough_known && (best || ways.size() > 1)) {
       learn_more(*next, enough_to_know(ways, *next, best));
       continue;
     }

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "topo/routes.hpp"
+#include "collectives/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -42,7 +42,7 @@ class MessageReader {
  public:
   MessageReader(const Schedule& schedule, const Topology& topology)
       : schedule_(schedule),
-        router_(topology),
+        router_(topology, schedule),
         devices_to_search_(topology.parts().ways == nullptr ? topology.node_count() : 0) {}
 
   // Of all lanes of a rank: the first links of what it sends, the last of what it gets.
@@ -58,19 +58,18 @@ class MessageReader {
         if (!has_read_all_) return;
         const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
         if (sends(instruction->op) && instruction->to.rank != me) {
-          if (sent.peer != instruction->to) {
-            const LinkId first = route(me, instruction->to.rank, lane).front();
-            sent = {instruction->to, &links_[{2 * position, first}]};
+          if (const Endpoint to = instruction->to; sent.peer != to) {
+            const std::span<const LinkId> links = route({me, lane}, to);
+            sent = {to, links.empty() ? nullptr : &links_[{2 * position, links.front()}]};
           }
-          sent.on_link->add({1, static_cast<double>(bytes)});
+          sent.add(bytes);
         }
         if (receives(instruction->op) && instruction->from.rank != me) {
-          const Endpoint from = instruction->from;
-          if (received.peer != from) {
-            const LinkId last = route(from.rank, me, from.lane).back();
-            received = {from, &links_[{2 * position + 1, last}]};
+          if (const Endpoint from = instruction->from; received.peer != from) {
+            const std::span<const LinkId> links = route(from, {me, lane});
+            received = {from, links.empty() ? nullptr : &links_[{2 * position + 1, links.back()}]};
           }
-          received.on_link->add({1, static_cast<double>(bytes)});
+          received.add(bytes);
         }
       }
     }
@@ -83,19 +82,24 @@ class MessageReader {
   // Of a lane's last message: most lanes go on with the same peers.
   struct LastPeer {
     std::optional<Endpoint> peer;
-    MessagesOnLink* on_link = nullptr;
+    MessagesOnLink* on_link = nullptr;  // nullptr: both lanes run in one switch
+
+    void add(Bytes bytes) const {
+      if (on_link != nullptr) on_link->add({1, static_cast<double>(bytes)});
+    }
   };
 
   // Where routes are searched, peers that were not met before take time.
-  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane) {
-    if (devices_to_search_ > 0 && met_.emplace(from, to).second) searched_ += devices_to_search_;
-    const std::span<const LinkId> links = router_.route(from, to, lane);
+  [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to) {
+    if (devices_to_search_ > 0 && met_.emplace(from.rank, to.rank).second)
+      searched_ += devices_to_search_;
+    const std::span<const LinkId> links = router_.route(from, to);
     walked_ += links.size();
     return links;
   }
 
   const Schedule& schedule_;
-  Router router_;
+  MessageRouter router_;
   const std::size_t devices_to_search_;
   std::size_t searched_ = 0;
   std::set<std::pair<Rank, Rank>> met_;
@@ -109,8 +113,8 @@ class MessageReader {
 std::vector<MessagesOnLink> messages_on_all_links(const Schedule& schedule,
                                                   const Topology& topology) {
   std::vector<MessagesOnLink> links(topology.links().size());
-  Router router(topology);
-  std::map<Rank, MessagesOnLink> sent;
+  MessageRouter router(topology, schedule);
+  std::map<Endpoint, MessagesOnLink> sent;
   for (int position = 0; position < schedule.size(); ++position)
     for (int number = 0; number < schedule.lanes(); ++number) {
       const Rank me = schedule.rank(position);
@@ -119,10 +123,10 @@ std::vector<MessagesOnLink> messages_on_all_links(const Schedule& schedule,
       LaneProgram program = schedule.program(position, lane);
       while (const Instruction* const instruction = program.next())
         if (sends(instruction->op) && instruction->to.rank != me)
-          sent[instruction->to.rank].add(
+          sent[instruction->to].add(
               {1, static_cast<double>(instruction->count * schedule.element_size())});
       for (const auto& [peer, messages] : sent)
-        for (const LinkId link : router.route(me, peer, lane)) links[link.index()].add(messages);
+        for (const LinkId link : router.route({me, lane}, peer)) links[link.index()].add(messages);
     }
   return links;
 }
@@ -133,14 +137,9 @@ Schedule in_chunks(const Collective& collective, AlgorithmChoice choice, int chu
   return make_schedule(collective, choice);
 }
 
-// Lanes in switches use the links the other way around.
-bool runs_in_switches(const Collective& collective, const AlgorithmChoice& choice,
-                      const Topology& topology) {
-  const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
-  if (algorithm.lanes_in_network > 0 && topology.network_adds()) return true;
-  if (algorithm.lanes_in_switch == 0) return false;
-  return std::any_of(collective.group.begin(), collective.group.end(),
-                     [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
+// One for every message; a fair link overlaps them.
+bool takes_startups(const Link& link) {
+  return link.sharing == Sharing::exclusive && link.startup > Time{};
 }
 
 }  // namespace
@@ -149,14 +148,16 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
                    const Topology& topology) {
   const Schedule once = in_chunks(collective, choice, 1);
   const Schedule twice = in_chunks(collective, choice, 2);
-  if (runs_in_switches(collective, choice, topology) || chooses_per_message(topology)) return;
+  if (chooses_per_message(topology)) return;
   MessageReader whole(once, topology);
   MessageReader cut(twice, topology);
+  const std::span<const Link> all = topology.links();
+  const bool messages_count = std::any_of(all.begin(), all.end(), takes_startups);
   for (const int position : positions_to_read(collective)) {
     whole.read(position);
-    cut.read(position);
+    if (messages_count) cut.read(position);
   }
-  const bool complete = whole.has_read_all() && cut.has_read_all();
+  const bool complete = messages_count && whole.has_read_all() && cut.has_read_all();
   for (const auto& [part, of_whole] : whole.links())
     add(topology.link(part.second), of_whole.messages, of_whole.bytes,
         complete ? cut.links().at(part).messages - of_whole.messages : 0);
@@ -165,7 +166,7 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
 LinkLoad LinkLoad::of_all_links(const Collective& collective, const AlgorithmChoice& choice,
                                 const Topology& topology) {
   LinkLoad load;
-  if (runs_in_switches(collective, choice, topology) || chooses_per_message(topology)) return load;
+  if (chooses_per_message(topology)) return load;
   const auto whole = messages_on_all_links(in_chunks(collective, choice, 1), topology);
   const auto cut = messages_on_all_links(in_chunks(collective, choice, 2), topology);
   for (std::size_t i = 0; i < whole.size(); ++i)
@@ -176,7 +177,7 @@ LinkLoad LinkLoad::of_all_links(const Collective& collective, const AlgorithmCho
 }
 
 void LinkLoad::add(const Link& link, double messages, double bytes, double more_per_chunk) {
-  const double startup = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
+  const double startup = takes_startups(link) ? link.startup.seconds() : 0;
   const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
   loads_.push_back(
       {messages * startup + bytes / bandwidth + link.latency.seconds(), more_per_chunk * startup});

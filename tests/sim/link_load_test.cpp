@@ -9,6 +9,12 @@
 namespace collsim::testing {
 namespace {
 
+// Leads to a switch that adds.
+LinkParameters adding(LinkParameters link, LinkProtocol protocol) {
+  link.protocols[static_cast<std::size_t>(protocol)] = ProtocolCost{};
+  return link;
+}
+
 std::vector<Topology> networks_of(std::size_t ranks) {
   std::vector<Topology> all;
   for (const Sharing sharing : {Sharing::exclusive, Sharing::fair}) {
@@ -23,7 +29,8 @@ std::vector<Topology> networks_of(std::size_t ranks) {
     all.insert(
         all.end(),
         {make_ring(ranks, link), make_switch(ranks, link), make_switch(ranks, half),
-         make_fully_connected(ranks, link), make_torus({2, static_cast<int>(ranks) / 2}, link),
+         make_switch(ranks, adding(link, LinkProtocol::nvls)), make_fully_connected(ranks, link),
+         make_torus({2, static_cast<int>(ranks) / 2}, link),
          with_routing(make_ring(ranks, link), Routing::spray, 0), make_nodes(nodes)});
   }
   return all;
@@ -84,6 +91,44 @@ TEST(LinkLoad, IsThatOfTheBusiestLink) {
   const Collective sum = byte_collective(Operation::all_reduce, 16, 1'000'000);
   const Topology torus = make_torus({4, 4}, link_of(ten));
   EXPECT_GT(LinkLoad(sum, choice, torus).at_least(1).seconds(), 1.4e-4);
+}
+
+// Every GPU of a switch that adds sends it all of the vector, and the sum of its own eighth.
+TEST(LinkLoad, CountsWhatSwitchesAdd) {
+  const Topology network =
+      make_switch(8, adding(link_of(ten, {}, microseconds(1)), LinkProtocol::nvls));
+  AlgorithmChoice choice;
+  choice.name = "nvls";
+  const Collective sum = byte_collective(Operation::all_reduce, 8, 1'000'000);
+  EXPECT_NEAR(LinkLoad(sum, choice, network).at_least(1).seconds(), 1.125 * 1e-4 + 1e-6, 1e-11);
+}
+
+TEST(LinkLoad, OfNodesWhoseSwitchesAddIsNeverMoreThanTheTimeItTakes) {
+  for (const Sharing sharing : {Sharing::exclusive, Sharing::fair}) {
+    const LinkParameters inside = link_of(gigabytes_per_second(40), nanoseconds(500), {}, sharing);
+    const LinkParameters between = link_of(ten, microseconds(2), nanoseconds(700), sharing);
+    NodesShape shape{.intra_link = adding(inside, LinkProtocol::nvls),
+                     .inter_link = adding(between, LinkProtocol::collnet)};
+    shape.nodes = 3;
+    shape.gpus_per_node = shape.nics_per_node = 4;
+    const Topology network = make_nodes(shape);
+    for (const Bytes bytes : {7, 100'003})
+      for (const char* const name : {"nvls", "nvls-sharp", "collnet-direct", "collnet-chain"}) {
+        const Collective sum = byte_collective(Operation::all_reduce, 12, bytes);
+        AlgorithmChoice choice;
+        choice.name = name;
+        choice.per_node = 4;
+        choice.channels = 2;
+        const LinkLoad load(sum, choice, network);
+        const LinkLoad of_all = LinkLoad::of_all_links(sum, choice, network);
+        for (choice.chunks = 1; choice.chunks <= 3; ++choice.chunks) {
+          const Time time = simulate(network, make_schedule(sum, choice)).time;
+          const Time least = load.at_least(choice.chunks);
+          EXPECT_LE(std::max(least, of_all.at_least(choice.chunks)), time) << name;
+          EXPECT_GT(least, Time{}) << name;
+        }
+      }
+  }
 }
 
 // A graph has no shape that knows its routes.  A ring's ranks meet two others, which is soon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/message_router.hpp"
+#include "collectives/message_router.hpp"
 
 #include <algorithm>
 #include <optional>
