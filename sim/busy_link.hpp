@@ -8,8 +8,8 @@
 
 namespace collsim {
 
-// The link by which a schedule takes longest, and those of its connections after whose last message
-// at least `tail` follows.
+// A link by which a schedule takes long, and those of its connections after whose last message at
+// least `tail` follows.
 struct BusyLink {
   struct Connection {
     Endpoint from, to;
@@ -26,8 +26,9 @@ struct BusyLink {
 //   min(chain before the first message of one) + sum(n/B, startups) + min(chain after the last)
 // None of them is on the link earlier, and whichever is there last goes on for as long as that.
 //
-// This is what pipelines take: filling, the busiest link, emptying.  Looks at the links of what one
-// channel of two ranks sends, and reads these programs to their ends.
+// This is what pipelines take: filling, the busiest link, emptying.  Reads the programs of one
+// channel of two ranks to their ends, and of the links of what they send looks at those that are
+// busy for at least half as long as the busiest.
 [[nodiscard]] BusyLink busiest_link(const Topology& topology, const Schedule& schedule,
                                     CausalChains& chains);
 

@@ -201,22 +201,25 @@ class AutoSearch {
 
   void consider(Trial trial) {
     ++search_.candidates;
-    if (best_) raise_bound(trial);
-    if (best_ && (trial.bound >= best_->row.time || cannot_catch_up(trial) ||
-                  takes_too_many_messages(trial))) {
-      ++(trial.by_formula ? search_.formulas : search_.ruled_out);
-      return;
-    }
-    if (best_ && is_much_work(trial) && wins_little(trial)) {
-      ++search_.unpromising;
-      return;
-    }
     try {
-      if (std::optional<CaseResult> row = simulated(trial)) return take(trial, std::move(*row));
-      too_large_.push_back(trial);
+      if (best_ && is_ruled_out(trial)) {
+        ++(trial.by_formula ? search_.formulas : search_.ruled_out);
+      } else if (best_ && is_much_work(trial) && wins_little(trial)) {
+        ++search_.unpromising;
+      } else if (std::optional<CaseResult> row = simulated(trial)) {
+        take(trial, std::move(*row));
+      } else {
+        too_large_.push_back(trial);
+      }
     } catch (const Error& error) {
       refused(trial, error);
     }
+  }
+
+  [[nodiscard]] bool is_ruled_out(Trial& trial) {
+    raise_bound(trial);
+    return trial.bound >= best_->row.time || cannot_catch_up(trial) ||
+           takes_too_many_messages(trial);
   }
 
   void take(const Trial& trial, CaseResult row) {

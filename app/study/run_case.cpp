@@ -185,7 +185,7 @@ struct NcclWay {
   enum class Known : std::uint8_t { launch, starts, traffic, busy_link, all } known = Known::launch;
   Time of_starts;
   BusyLink busy_link;
-  Time guess;  // about what it takes: first messages to fill a pipeline, then its traffic
+  Time guess;  // about what it takes: the first messages, then the traffic of all other chunks
 
   void learn_least(Time kernel) {
     least = std::max(least, simulated.costs.launch + kernel);
@@ -226,10 +226,11 @@ void learn(NcclWay& way, Time enough) {
       break;
     case starts: {
       const LinkLoad load(made.collective, made.choice, topology);
-      const Time busy = load.at_least(made.schedule->chunks());
+      const int chunks = made.schedule->chunks();
+      const Time busy = load.at_least(chunks);
       way.known = traffic;
       way.learn_least(busy);
-      way.guess = std::max(way.guess, way.of_starts + busy);
+      way.guess = std::max(way.guess, way.of_starts + (chunks - 1) * Time(busy.ps() / chunks));
       break;
     }
     case traffic:
@@ -268,17 +269,6 @@ CaseResult row_of(const NcclWay& way, const CaseOptions& options, Time at_most) 
   return row;
 }
 
-// Enough to tell that a way is slower than the best, or later in turn than another.
-Time enough_to_know(const std::vector<NcclWay>& ways, const NcclWay& way,
-                    const std::optional<Chosen>& best) {
-  if (best) return best->row.time;
-  if (way.known == NcclWay::Known::launch) return Time::never();
-  Time other = Time::never();
-  for (const NcclWay& one : ways)
-    if (&one != &way) other = std::min(other, one.least);
-  return other > Time::never() - other ? other : other + other;
-}
-
 // The one that is likely the fastest is simulated first.  Then the one with the least bound is, or
 // more is learnt of it: the others are slower than their bounds.  Ties are for the first of them.
 Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
@@ -297,7 +287,7 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
     }
     const auto enough_known = best ? NcclWay::Known::all : NcclWay::Known::busy_link;
     if (next->known < enough_known && (best || ways.size() > 1)) {
-      learn_more(*next, enough_to_know(ways, *next, best));
+      learn_more(*next, best ? best->row.time : Time::never());
       continue;
     }
     const NcclWay way = std::move(*next);

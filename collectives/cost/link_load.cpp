@@ -152,12 +152,12 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
   MessageReader whole(once, topology);
   MessageReader cut(twice, topology);
   const std::span<const Link> all = topology.links();
-  const bool messages_count = std::any_of(all.begin(), all.end(), takes_startups);
+  const bool startups_add_up = std::any_of(all.begin(), all.end(), takes_startups);
   for (const int position : positions_to_read(collective)) {
     whole.read(position);
-    if (messages_count) cut.read(position);
+    if (startups_add_up) cut.read(position);
   }
-  const bool complete = messages_count && whole.has_read_all() && cut.has_read_all();
+  const bool complete = startups_add_up && whole.has_read_all() && cut.has_read_all();
   for (const auto& [part, of_whole] : whole.links())
     add(topology.link(part.second), of_whole.messages, of_whole.bytes,
         complete ? cut.links().at(part).messages - of_whole.messages : 0);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "app/study/auto_candidates.hpp"
+#include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
 #include "tests/sanitized.hpp"
@@ -116,6 +117,20 @@ TEST(AutoSearch, LeavesAloneWhatTheScenarioSays) {
             std::count_if(all.begin(), all.end(), [](const Algorithm* algorithm) {
               return !algorithm->for_adding_networks;  // as no switch here does
             }));
+}
+
+// GPU 13 is not behind the switch of its node, which is found when the programs of all ranks are
+// read: what adds in switches is out, all else is tried.
+TEST(AutoSearch, GoesOnWithoutWhatCannotRun) {
+  for (const char* const size : {"64KiB", "64MiB"}) {
+    const Studied studied = results_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100",
+        "nodes": 4, "override": {"nvlink.sharing": "exclusive", "nic.sharing": "exclusive"},
+        "links_override": [{"from": "gpu13", "to": "node1.nvswitch", "down": true}]},
+        "collective": {"op": "all-reduce", "algorithm": "auto", "size": ")" +
+                                       std::string(size) + "\"}}");
+    ASSERT_EQ(studied.results->rows.size(), 1U);
+    EXPECT_GT(studied.results->rows[0].search->candidates, 100);
+  }
 }
 
 TEST(AutoSearch, NamesWhatIsTooLargeToSimulate) {
