@@ -191,6 +191,12 @@ struct NcclWay {
     least = std::max(least, simulated.costs.launch + kernel);
     guess = std::max(guess, least);
   }
+  // Whether more may be learnt that matters.  Pipelines take about what their busiest links do, so
+  // that longer chains only help to tell that one is slower than another.
+  [[nodiscard]] bool is_open(bool has_rival) const {
+    const bool is_pipeline = simulated.schedule->chunks() > 1;
+    return known < (is_pipeline && !has_rival ? Known::busy_link : Known::all);
+  }
 };
 
 NcclWay way_of(Case candidate, std::size_t place) {
@@ -285,8 +291,7 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
       ways.erase(next);
       continue;
     }
-    const auto enough_known = best ? NcclWay::Known::all : NcclWay::Known::busy_link;
-    if (next->known < enough_known && (best || ways.size() > 1)) {
+    if (next->is_open(best.has_value()) && (best || ways.size() > 1)) {
       learn_more(*next, best ? best->row.time : Time::never());
       continue;
     }
