@@ -14,8 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Begin and end in one GPU's queue.
-struct Span {
-  explicit Span(int device) : begin(make_event(device)), end(make_event(device)) {}
+struct TimedSpan {
+  explicit TimedSpan(int device) : begin(make_event(device)), end(make_event(device)) {}
   [[nodiscard]] double seconds() const {
     float ms = 0;
     need(cudaEventElapsedTime(&ms, begin.get(), end.get()), "reading the time of an event");
@@ -36,11 +36,11 @@ class LaunchTimer {
 
   void time_eager(LaunchCost& cost) {
     const auto begin = Clock::now();
-    record(&Span::begin);
+    record(&TimedSpan::begin);
     // Round by round, so that no GPU's queue fills up while it waits for one that has nothing yet.
     for (int run = 0; run < runs_; ++run)
       for (std::size_t i = 0; i < busy_.size(); ++i) machine_.queue_run(busy_[i], streams_[i]);
-    record(&Span::end);
+    record(&TimedSpan::end);
     machine_.wait(streams_, runs_);
     cost.eager_wall_s = seconds_since(begin) / runs_;
     cost.eager_event_s = longest() / runs_;
@@ -57,19 +57,19 @@ class LaunchTimer {
     problem = machine_.first_problem(problem);  // all have theirs, or nobody begins
     if (!problem.empty()) throw NoMeasurement{NoMeasurement::Why::failed, problem};
     for (int times = 0; times < 2; ++times) {  // the first time warms up
-      record(&Span::begin);
+      record(&TimedSpan::begin);
       for (std::size_t i = 0; i < busy_.size(); ++i) {
         need(cudaSetDevice(machine_.device(busy_[i])), "choosing a GPU");
         need(cudaGraphLaunch(graphs[i].get(), streams_[i]), "starting a CUDA graph");
       }
-      record(&Span::end);
+      record(&TimedSpan::end);
       machine_.wait(streams_, runs_);
     }
     cost.graph_event_s = longest() / runs_;
   }
 
  private:
-  void record(GpuEvent Span::*moment) {
+  void record(GpuEvent TimedSpan::*moment) {
     for (std::size_t i = 0; i < busy_.size(); ++i) {
       need(cudaSetDevice(machine_.device(busy_[i])), "choosing a GPU");
       need(cudaEventRecord((spans_[i].*moment).get(), streams_[i]), "recording an event");
@@ -78,7 +78,7 @@ class LaunchTimer {
 
   [[nodiscard]] double longest() const {
     double seconds = 0;
-    for (const Span& span : spans_) seconds = std::max(seconds, span.seconds());
+    for (const TimedSpan& span : spans_) seconds = std::max(seconds, span.seconds());
     return seconds;
   }
 
@@ -113,7 +113,7 @@ class LaunchTimer {
   CudaMachine& machine_;
   int runs_;
   std::vector<std::size_t> busy_;
-  std::vector<Span> spans_;
+  std::vector<TimedSpan> spans_;
   std::vector<cudaStream_t> streams_;
 };
 
