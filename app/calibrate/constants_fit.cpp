@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/calibrate/constants_belief.hpp"
+#include "app/calibrate/fit.hpp"
 #include "app/calibrate/nccl_tangent.hpp"
 #include "app/calibrate/prior_fit.hpp"
 #include "app/study/run_case.hpp"
@@ -19,9 +20,8 @@
 namespace collsim {
 namespace {
 
-constexpr double confidence = 1.96;  // standard errors
-constexpr int most_rounds = 8;       // of tangents
-constexpr double least_gain = 0.01;  // of the objective
+constexpr int most_tangents = 8;
+constexpr double worthwhile_gain = 0.01;  // of the objective
 // Of many machines: half of the rows of a good fit are within some percent, and smaller errors say
 // nothing; the rows of a table are wrong together, so that ten tell about as much as one that
 // stands alone.
@@ -254,7 +254,7 @@ class ConstantsFitter::Impl {
                 Tangents& tangents) const {
     if (stopped()) return;
     double reached = objective(problem(weights, tangents), unknowns);
-    for (int round = 0; round < most_rounds && !stopped(); ++round) {
+    for (int round = 0; round < most_tangents && !stopped(); ++round) {
       const std::vector<double> next = prior_fit(problem(weights, tangents), unknowns);
       Tangents there = tangents_at(next);
       if (stopped()) return;
@@ -263,7 +263,7 @@ class ConstantsFitter::Impl {
       unknowns = next;
       tangents = std::move(there);
       reached -= gain;
-      if (gain < least_gain * reached) return;
+      if (gain < worthwhile_gain * reached) return;
     }
   }
 

@@ -11,7 +11,6 @@
 namespace collsim {
 namespace {
 
-using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -19,7 +18,6 @@ constexpr int most_rounds = 60;
 constexpr double small_step = 0.02;    // of a logarithm: 2%
 constexpr double longest_step = 1.0;   // a factor e at a time
 constexpr double no_influence = 1e-3;  // of a parameter on anything: smaller is rounding
-constexpr double confidence = 1.96;    // standard errors
 
 class LogFit {
  public:
@@ -31,15 +29,15 @@ class LogFit {
     std::vector<double> parameters;
     for (const double log : logs) parameters.push_back(std::exp(log));
     const std::vector<double> times = predicted_(parameters);
-    VectorXd errors(static_cast<Index>(measured_.size()));
+    VectorXd errors(static_cast<Eigen::Index>(measured_.size()));
     for (std::size_t j = 0; j < measured_.size(); ++j)
-      errors[static_cast<Index>(j)] = std::log(times[j] / measured_[j]);
+      errors[static_cast<Eigen::Index>(j)] = std::log(times[j] / measured_[j]);
     return errors;
   }
 
   [[nodiscard]] MatrixXd derivatives(const VectorXd& logs) const {
-    MatrixXd slopes(static_cast<Index>(measured_.size()), logs.size());
-    for (Index p = 0; p < logs.size(); ++p) {
+    MatrixXd slopes(static_cast<Eigen::Index>(measured_.size()), logs.size());
+    for (Eigen::Index p = 0; p < logs.size(); ++p) {
       VectorXd more = logs, less = logs;
       more[p] += small_step;
       less[p] -= small_step;
@@ -81,20 +79,21 @@ class LogFit {
 std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>& measured,
                         const std::vector<double>& start, std::size_t beliefs) {
   const LogFit problem(predicted, measured);
-  VectorXd logs(static_cast<Index>(start.size()));
-  for (std::size_t p = 0; p < start.size(); ++p) logs[static_cast<Index>(p)] = std::log(start[p]);
+  VectorXd logs(static_cast<Eigen::Index>(start.size()));
+  for (std::size_t p = 0; p < start.size(); ++p)
+    logs[static_cast<Eigen::Index>(p)] = std::log(start[p]);
   logs = problem.minimum(logs);
 
   const MatrixXd slopes = problem.derivatives(logs);
-  const auto measurements = static_cast<Index>(measured.size() - beliefs);
-  const auto freedom =
-      static_cast<double>(std::max<Index>(1, measurements - static_cast<Index>(start.size())));
+  const auto measurements = static_cast<Eigen::Index>(measured.size() - beliefs);
+  const auto freedom = static_cast<double>(
+      std::max<Eigen::Index>(1, measurements - static_cast<Eigen::Index>(start.size())));
   const double variance = problem.errors(logs).head(measurements).squaredNorm() / freedom;
   const MatrixXd normal = slopes.transpose() * slopes;
   const MatrixXd inverse = normal.completeOrthogonalDecomposition().pseudoInverse();
   std::vector<Fitted> fitted;
   for (std::size_t p = 0; p < start.size(); ++p) {
-    const auto at = static_cast<Index>(p);
+    const auto at = static_cast<Eigen::Index>(p);
     const double influence = slopes.col(at).head(measurements).cwiseAbs().maxCoeff();
     if (influence < no_influence) {
       // Either nothing ever depended on it, or it grew until it costs nothing.

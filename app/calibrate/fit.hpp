@@ -7,6 +7,8 @@
 
 namespace collsim {
 
+inline constexpr double confidence = 1.96;  // standard errors, for 95%
+
 // A number found by fitting, with the interval in which it lies with 95% confidence, as far as the
 // scatter of the measurements tells.
 struct Fitted {

@@ -14,7 +14,7 @@ namespace {
 
 // Of a constant: 10%.  Where several rings share links the time wavers by some percent with who
 // meets whom, so that smaller steps would find any slope.
-constexpr double small_step = 0.1;
+constexpr double tangent_step = 0.1;
 // Slower than the fastest by more than this: no fit makes it the fastest at once.
 constexpr double far_behind = 3;
 
@@ -67,7 +67,7 @@ class Simulated {
     MachineConstants more = here_;
     KindConstants& changed = place.of == ConstantPlace::gpu ? more.gpus.at(kinds_.gpu)
                                                             : more.networks.at(kinds_.network);
-    *changed[place.constant] *= 1 + small_step;
+    *changed[place.constant] *= 1 + tangent_step;
     const Case changed_way = ways_with(more)[way];
     if (is_of_host(place.constant)) return {0, host_time(changed_way).seconds()};
     return times_of(changed_way);
@@ -151,7 +151,7 @@ NcclTangent::NcclTangent(const Case& asked, const KindsOfCase& kinds,
       const double change =
           of_host ? more.host_s - times[i].host_s : more.kernel_s - times[i].kernel_s;
       const double part =
-          change / (is_rate(place.constant) ? 1 / (1 + small_step) - 1 : small_step);
+          change / (is_rate(place.constant) ? 1 / (1 + tangent_step) - 1 : tangent_step);
       if (part < 1e-12) continue;
       const std::optional<std::size_t> main = companion_to(place.constant);
       Term term{{place.of, main.value_or(place.constant)},
