@@ -19,8 +19,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# How long a build takes: of what -O3 adds only sim/ has a use, and GCC spends a tenth of its time on tidying up
-# memory, of which a unit takes less than 1 GiB in all.
+# For quick builds: of what -O3 adds only engines and the sums of real runs have a use, and GCC spends a tenth of its
+# time on collecting garbage, where a unit needs less than 1 GiB in all.
 add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>
                     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1048576>)
 
