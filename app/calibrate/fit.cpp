@@ -2,7 +2,6 @@
 #include "app/calibrate/fit.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +17,7 @@ constexpr int most_rounds = 60;
 constexpr double small_step = 0.02;    // of a logarithm: 2%
 constexpr double longest_step = 1.0;   // a factor e at a time
 constexpr double no_influence = 1e-3;  // of a parameter on anything: smaller is rounding
+constexpr double almost_nothing = 1e-9;  // makes normal equations solvable
 
 class LogFit {
  public:
@@ -52,7 +52,7 @@ class LogFit {
     for (int round = 0; round < most_rounds && damping < 1e9; ++round) {
       const MatrixXd slopes = derivatives(logs);
       MatrixXd normal = slopes.transpose() * slopes;
-      normal.diagonal().array() += damping * normal.diagonal().array() + 1e-9;
+      normal.diagonal().array() += damping * normal.diagonal().array() + almost_nothing;
       VectorXd step = normal.ldlt().solve(-slopes.transpose() * now);
       for (double& s : step) s = std::clamp(s, -longest_step, longest_step);
       const VectorXd next = errors(logs + step);
@@ -89,8 +89,10 @@ std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>&
   const auto freedom = static_cast<double>(
       std::max<Eigen::Index>(1, measurements - static_cast<Eigen::Index>(start.size())));
   const double variance = problem.errors(logs).head(measurements).squaredNorm() / freedom;
-  const MatrixXd normal = slopes.transpose() * slopes;
-  const MatrixXd inverse = normal.completeOrthogonalDecomposition().pseudoInverse();
+  // Parameters that can only be told together get a large variance each.
+  MatrixXd normal = slopes.transpose() * slopes;
+  normal.diagonal().array() += almost_nothing;
+  const MatrixXd inverse = normal.ldlt().solve(MatrixXd::Identity(normal.rows(), normal.cols()));
   std::vector<Fitted> fitted;
   for (std::size_t p = 0; p < start.size(); ++p) {
     const auto at = static_cast<Eigen::Index>(p);
