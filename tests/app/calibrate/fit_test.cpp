@@ -78,6 +78,17 @@ TEST(Fit, BeliefsDecideWhatNothingElseDoesAndAreNoMeasurements) {
   EXPECT_NEAR(width / std::log(alone[0].high / alone[0].low), std::sqrt(7.0 / 6.0), 1e-3);
 }
 
+TEST(Fit, WhatIsOnlyToldTogetherIsUnknownByItself) {
+  const auto sum = [](const std::vector<double>& x) {
+    return std::vector<double>(sizes.size(), x[0] + x[1]);
+  };
+  std::vector<double> measured(sizes.size(), 2);
+  measured[0] = 2.2;
+  const std::vector<Fitted> fitted = fit(sum, measured, {1, 1});
+  EXPECT_NEAR(fitted[0].value + fitted[1].value, 2, 0.1);
+  EXPECT_GT(fitted[0].high / fitted[0].low, 1e6);
+}
+
 // 95% means that 19 of 20 intervals hold the truth.
 TEST(Fit, IntervalsHoldTheTruthAsOftenAsTheySay) {
   std::mt19937 random(1);
