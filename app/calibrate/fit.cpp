@@ -14,9 +14,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int most_rounds = 60;
-constexpr double small_step = 0.02;    // of a logarithm: 2%
-constexpr double longest_step = 1.0;   // a factor e at a time
-constexpr double no_influence = 1e-3;  // of a parameter on anything: smaller is rounding
+constexpr double small_step = 0.02;      // of a logarithm: 2%
+constexpr double longest_step = 1.0;     // a factor e at a time
+constexpr double no_influence = 1e-3;    // of a parameter on anything: smaller is rounding
 constexpr double almost_nothing = 1e-9;  // makes normal equations solvable
 
 class LogFit {
