@@ -17,6 +17,7 @@ constexpr int most_rounds = 60;
 constexpr double small_step = 0.02;      // of a logarithm: 2%
 constexpr double longest_step = 1.0;     // a factor e at a time
 constexpr double no_influence = 1e-3;    // of a parameter on anything: smaller is rounding
+constexpr double widest = 7;             // e^7: who knows only a factor of 1,000 knows nothing
 constexpr double almost_nothing = 1e-9;  // makes normal equations solvable
 
 class LogFit {
@@ -105,9 +106,11 @@ std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>&
       continue;
     }
     const double value = std::exp(logs[at]);
-    const double factor =
-        std::exp(confidence * std::sqrt(std::max(0.0, variance * inverse(at, at))));
-    fitted.push_back({value, value / factor, value * factor});
+    const double width = confidence * std::sqrt(std::max(0.0, variance * inverse(at, at)));
+    if (width > widest)
+      fitted.push_back({value, 0, std::numeric_limits<double>::infinity()});
+    else
+      fitted.push_back({value, value / std::exp(width), value * std::exp(width)});
   }
   return fitted;
 }

@@ -24,7 +24,8 @@ struct Fitted {
 // Marquardt's, with derivatives by finite differences.  Works for any model that can be evaluated,
 // sums and maxima (critical paths) included.  A parameter that the measurements say nothing about
 // stays where it began; one that the fit makes free (a rate without end, a time of nothing) stays
-// where it stopped to matter; both have an interval from 0 to infinity.
+// where it stopped to matter; both have an interval from 0 to infinity, as have those that the
+// measurements tell only together.
 //
 // `predicted` gives as many positive numbers as were measured.  The last `beliefs` of both are no
 // measurements but what is thought likely beforehand: they pull at the answer where measurements
